@@ -28,7 +28,6 @@ from fastad.cli._console import (
     print_result,
     print_table,
     progress_bar,
-    warnings_as_messages,
 )
 from fastad.cli._saving import versioned_json
 from fastad.errors import InvalidInputError, MissingExtraError
@@ -78,11 +77,7 @@ def run_compare_runs(
     table = _read_results(files, columns, higher_is_better, options["measures"])
     if output is not None:
         _check_folder(output)
-    with (
-        data_from(_file_names(files)),
-        warnings_as_messages(),
-        progress_bar("comparisons") as progress,
-    ):
+    with data_from(_file_names(files)), progress_bar("comparisons") as progress:
         overview = compare_runs(table, **options, progress=progress)
     if not overview:
         raise DataError(

@@ -100,7 +100,7 @@ def handle_errors(
     def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         try:
             # Schedulers and containers send SIGTERM before they kill.
-            with handled_sigterm(raise_termination):
+            with handled_sigterm(raise_termination), _warnings_as_messages():
                 # A wrong environment variable is reported as that, before any file is read.
                 available_threads()
                 result = command(*args, **kwargs)
@@ -254,8 +254,8 @@ def progress_bar(what: str = "points", *, after: float = 0.0) -> Iterator[Progre
 
 
 @contextmanager
-def warnings_as_messages() -> Iterator[None]:
-    """Print warnings of libraries as messages."""
+def _warnings_as_messages() -> Iterator[None]:
+    """Print warnings as messages, each once; a message why a command failed stands alone."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         yield

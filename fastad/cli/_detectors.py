@@ -17,7 +17,7 @@ from fastad._tables.columnar import ArrayArchive
 from fastad._tables.columns import Labels, Numbers, Role, convert
 from fastad._tables.errors import TableError, reading
 from fastad._tables.table import Table, located
-from fastad.cli._console import DataError, data_from, warnings_as_messages
+from fastad.cli._console import DataError, data_from
 from fastad.detectors.compilation import compile_scorer
 from fastad.detectors.scorer import CompiledScorer
 from fastad.errors import InvalidInputError, InvalidTypeError
@@ -101,7 +101,7 @@ def load(path: Path) -> Any:
         import joblib
     except ModuleNotFoundError:
         raise missing_extra("--model", "joblib", extra="sklearn") from None
-    with warnings_as_messages(), reading(path, "the detector"):
+    with reading(path, "the detector"):
         return joblib.load(path)
 
 
@@ -134,8 +134,7 @@ def make_scorers(
     for name in detectors.names:
         detector = unfitted(name, seed, standardize=detectors.standardize)
         try:
-            with warnings_as_messages():
-                fitted = detector.fit(X_train)
+            fitted = detector.fit(X_train)
         except ValueError as error:
             raise DataError(f"{name} cannot be fitted: {error}") from None
         scorers[name] = _compiled(name, fitted)
@@ -150,8 +149,7 @@ def make_scorers(
 
 def _compiled(name: str, fitted: Any) -> CompiledScorer:
     try:
-        with warnings_as_messages():
-            return compile_scorer(fitted)
+        return compile_scorer(fitted)
     # About the file, and not about the option --detector.
     except (InvalidInputError, InvalidTypeError) as error:
         raise DataError(f"{name}: {error}") from None

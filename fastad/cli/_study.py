@@ -19,7 +19,6 @@ from fastad.cli._console import (
     print_message,
     print_result,
     print_table,
-    warnings_as_messages,
 )
 from fastad.cli._option_rules import CheckedCommand
 from fastad.cli._options import SectionedGroup, count_option
@@ -95,7 +94,7 @@ def run(
 
     study = _config(config, profile, data or [])
     folder = output or Path(f"study-{profile}" if config is None else config.stem)
-    with _study_errors(), warnings_as_messages(), _progress() as progress:
+    with _study_errors(), _progress() as progress:
         tables = run_study(
             study,
             folder,

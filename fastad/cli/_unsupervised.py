@@ -17,7 +17,6 @@ from fastad.cli._console import (
     print_result,
     print_table,
     progress_bar,
-    warnings_as_messages,
 )
 from fastad.cli._detectors import (
     Detectors,
@@ -82,7 +81,7 @@ def run(
                 name: unfitted(name, 0, standardize=detectors.standardize)
                 for name in detectors.names
             }
-        with warnings_as_messages(), progress_bar(what) as progress:
+        with progress_bar(what) as progress:
             evaluation = evaluate_unsupervised(scorers, test, **own, **options, progress=progress)
     counts = {"file": str(path), "n_train": len(train), "n_test": len(test)}
 

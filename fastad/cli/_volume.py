@@ -9,13 +9,7 @@ import numpy as np
 
 from fastad._core.results import json_text
 from fastad._core.text_tables import TextTable
-from fastad.cli._console import (
-    data_from,
-    print_result,
-    print_table,
-    progress_bar,
-    warnings_as_messages,
-)
+from fastad.cli._console import data_from, print_result, print_table, progress_bar
 from fastad.cli._detectors import (
     Detectors,
     FeatureColumns,
@@ -57,7 +51,7 @@ def run(
     scorers = make_scorers(path, data, loaded, detectors, normals, seed)
     with data_from(path):
         box = Box.from_data(rows, margin=margin)
-        with warnings_as_messages(), progress_bar() as progress:
+        with progress_bar() as progress:
             table = volumes(scorers, data.X, data.anomalous, box=box, progress=progress, **options)
     deliver(
         {str(path): table},

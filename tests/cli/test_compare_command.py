@@ -264,3 +264,12 @@ def test_compare_independent_needs_a_detector_in_both(tmp_path: Path, file: Path
     path = tmp_path / "other.npz"
     np.savez(path, y=Y, z=SCORES["a"])
     assert "must have a column of scores of" in error_of("compare", file, "--independent", path)
+
+
+def test_warnings_are_messages_without_a_place_in_the_sources(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("y,a,b\n1,3,1\n1,2,3\n0,1,2\n0,0,0\n")
+    result = invoke("compare", path, "--measure", "auc")
+    assert result.exit_code == 0
+    (warning,) = (line for line in result.stderr.splitlines() if "not known" in line)
+    assert warning.startswith("Warning: auc: with fewer than ")
