@@ -3,7 +3,7 @@
 import importlib
 import importlib.util
 from collections.abc import Mapping, Sequence
-from datetime import timezone, tzinfo
+from datetime import datetime, timezone, tzinfo
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -157,8 +157,29 @@ def zone_of(column: Any) -> tzinfo | None:
         return zone
     try:
         return ZoneInfo(zone)
-    except (ValueError, ZoneInfoNotFoundError):  # a fixed offset
+    except (ValueError, ZoneInfoNotFoundError):
+        pass
+    try:
+        return datetime.strptime(zone, "%z").tzinfo  # a fixed offset
+    except ValueError:
         return timezone.utc
+
+
+def in_zone(times: npt.NDArray[Any], zone: tzinfo) -> npt.NDArray[Any]:
+    """Return times of UTC as datetimes of a zone, unless these cannot hold them.
+
+    Each has its offset alone: two datetimes of one zone are equal if clocks show the same, as they
+    do twice when summer time ends.
+    """
+    rounded = times.astype("M8[us]")
+    listed = rounded.tolist()
+    if (rounded != times).any() or not all(isinstance(each, datetime) for each in listed):
+        return times
+    zoned = np.empty(times.shape, object)
+    for i, each in enumerate(listed):
+        local = each.replace(tzinfo=timezone.utc).astimezone(zone)
+        zoned[i] = local.replace(tzinfo=timezone(local.utcoffset()), fold=0)
+    return zoned
 
 
 def codes_of(column: Any) -> tuple[IntVector, npt.NDArray[Any]] | None:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from fastad._core.frames import in_zone, zone_of
 from fastad._core.types import AnyVector, Label
 from fastad._tables.errors import CellError, ColumnError, InexactColumnError
 from fastad.errors import InvalidInputError
@@ -243,11 +244,9 @@ def _names(values: Values, role: Names, *, untyped: bool) -> Any:
     if not isinstance(values, np.ndarray):
         if values.null_count:
             raise CellError(_first_null(values), MISSING_VALUE)
-        if getattr(values.type, "tz", None) is not None:  # an array of NumPy's would have UTC
+        if (zone := zone_of(values)) is not None:
             encoded = values.dictionary_encode()
-            times = np.empty(len(encoded.dictionary), object)
-            times[:] = encoded.dictionary.to_pylist()
-            return times[to_numpy(encoded.indices)]
+            return in_zone(to_numpy(encoded.dictionary), zone)[to_numpy(encoded.indices)]
         values = to_numpy(values)
     if values.dtype.kind in "fmM" and not role.may_miss:
         missing = np.isnan(values) if values.dtype.kind == "f" else np.isnat(values)

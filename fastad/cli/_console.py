@@ -100,7 +100,7 @@ def handle_errors(
     def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         try:
             # Schedulers and containers send SIGTERM before they kill.
-            with handled_sigterm(raise_termination), _warnings_as_messages():
+            with handled_sigterm(raise_termination), warnings_as_messages():
                 # A wrong environment variable is reported as that, before any file is read.
                 available_threads()
                 result = command(*args, **kwargs)
@@ -183,7 +183,8 @@ def _failure(message: str, code: int) -> typer.Exit:
 
 def print_message(message: str) -> None:
     """Print a message to stderr."""
-    print(message, file=sys.stderr)  # noqa: T201 - the command line prints
+    if sys.stderr is not None:  # it is where it was closed from the start, and stdout would have it
+        print(message, file=sys.stderr)  # noqa: T201 - the command line prints
 
 
 def print_result(text: str) -> None:
@@ -254,10 +255,17 @@ def progress_bar(what: str = "points", *, after: float = 0.0) -> Iterator[Progre
 
 
 @contextmanager
-def _warnings_as_messages() -> Iterator[None]:
+def warnings_as_messages() -> Iterator[None]:
     """Print warnings as messages, each once; a message why a command failed stands alone."""
+    ended: typer.Exit | None = None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
-        yield
+        warnings.simplefilter("ignore", DeprecationWarning)
+        try:
+            yield
+        except typer.Exit as verdict:
+            ended = verdict
     for message in dict.fromkeys(str(warning.message) for warning in caught):
         print_message(f"Warning: {' '.join(message.split())}")
+    if ended is not None:
+        raise ended

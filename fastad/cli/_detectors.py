@@ -17,7 +17,7 @@ from fastad._tables.columnar import ArrayArchive
 from fastad._tables.columns import Labels, Numbers, Role, convert
 from fastad._tables.errors import TableError, reading
 from fastad._tables.table import Table, located
-from fastad.cli._console import DataError, data_from
+from fastad.cli._console import DataError, data_from, warnings_as_messages
 from fastad.detectors.compilation import compile_scorer
 from fastad.detectors.scorer import CompiledScorer
 from fastad.errors import InvalidInputError, InvalidTypeError
@@ -101,7 +101,7 @@ def load(path: Path) -> Any:
         import joblib
     except ModuleNotFoundError:
         raise missing_extra("--model", "joblib", extra="sklearn") from None
-    with reading(path, "the detector"):
+    with warnings_as_messages(), reading(path, "the detector"):
         return joblib.load(path)
 
 

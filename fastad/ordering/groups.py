@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import timezone, tzinfo
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import RowIndex, as_readonly, as_vector, python_values
-from fastad._core.frames import codes_of, is_missing, refuse_missing, zone_of
+from fastad._core.frames import codes_of, in_zone, is_missing, refuse_missing, zone_of
 from fastad._core.threads import current_threads, thread_map
 from fastad._core.types import BoolVector, IntVector, KeyVector, ScoreVector
 from fastad._kernels.ordering import groups as kernels
@@ -115,18 +114,8 @@ def factorize(column: Any, name: str, rows: RowIndex) -> tuple[IntVector, npt.ND
     refuse_missing(is_missing(values), name)
     distinct, codes = np.unique(values, return_inverse=True)
     if values.dtype.kind == "M" and (zone := zone_of(column)) is not None:
-        distinct = _in_zone(distinct, zone)
+        distinct = in_zone(distinct, zone)
     return codes.astype(np.int64, copy=False), distinct
-
-
-def _in_zone(times: npt.NDArray[Any], zone: tzinfo) -> npt.NDArray[Any]:
-    """Return times of UTC as datetimes of a zone, unless these would round them."""
-    rounded = times.astype("M8[us]")
-    if (rounded != times).any():
-        return times
-    zoned = np.empty(times.shape, object)
-    zoned[:] = [x.replace(tzinfo=timezone.utc).astimezone(zone) for x in rounded.tolist()]
-    return zoned
 
 
 def _factorize_integers(values: npt.NDArray[Any]) -> tuple[IntVector, npt.NDArray[Any]]:
@@ -166,8 +155,10 @@ def in_order(names: Iterable[Any]) -> list[Any]:
     """Return names in the order of their values, where these have one, each once."""
     listed = list(dict.fromkeys(names))
     try:
-        return sorted(listed)
-    except TypeError:
+        rising = sorted(listed)
+        # Sets have a partial order.
+        return rising if all(a < b for a, b in pairwise(rising)) else listed
+    except (TypeError, ValueError, ArithmeticError):
         return listed
 
 

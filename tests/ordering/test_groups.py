@@ -3,9 +3,9 @@
 import datetime
 import json
 import math
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 import fastad
 from fastad import InvalidInputError, streaming
@@ -144,24 +145,46 @@ def test_dates_of_any_unit_name_groups(unit: str) -> None:
     assert all(isinstance(name, datetime.date) for name in names)
 
 
-@pytest.mark.parametrize("source", ["list", "pandas", "polars", "arrow", "file"])
-def test_times_of_a_zone_name_groups_in_that_zone(source: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "+01:00"])
+@pytest.mark.parametrize("source", ["pandas", "polars", "arrow", "file"])
+def test_times_of_a_zone_name_groups_in_that_zone(source: str, zone: str, tmp_path: Path) -> None:
     """Midnights of Berlin were the evenings before, in no zone."""
-    berlin = ZoneInfo("Europe/Berlin")
-    days = [datetime.datetime(2026, 3, day, tzinfo=berlin) for day in (3, 2)]
-    rows = pd.Series(np.repeat(pd.DatetimeIndex(days), 2))
-    y, s = [0, 1, 0, 1], [1, 2, 4, 3]
+    utc = np.array(["2026-03-02T23:00", "2026-03-01T23:00"], "M8[us]").repeat(2)
+    rows = pa.array(utc).cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us", zone))
+    names = names_of_groups(rows, source, tmp_path)
+    assert list(map(str, names)) == ["2026-03-02 00:00:00+01:00", "2026-03-03 00:00:00+01:00"]
+
+
+@pytest.mark.parametrize("source", ["pandas", "polars", "arrow", "file"])
+def test_times_that_clocks_show_twice_are_two_groups(source: str, tmp_path: Path) -> None:
+    """Datetimes of one zone are equal if clocks show the same."""
+    utc = (np.datetime64("2026-10-25T00:30", "us") + np.arange(4) * np.timedelta64(30, "m")).repeat(
+        2
+    )
+    rows = pa.array(utc).cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us", "Europe/Berlin"))
+    names = names_of_groups(rows, source, tmp_path)
+    shown = ["02:30:00+02:00", "02:00:00+01:00", "02:30:00+01:00", "03:00:00+01:00"]
+    assert [str(name).split()[1] for name in names] == shown
+
+
+def names_of_groups(rows: Any, source: str, folder: Path) -> list[Any]:
+    """Return the names of the groups of rows that come as a column, or in a file."""
+    y, s = [0, 1] * (len(rows) // 2), list(range(len(rows)))
     if source == "file":
-        pd.DataFrame({"y": y, "s": s, "day": rows}).to_parquet(tmp_path / "days.parquet")
-        given: dict[str, Any] = {"score_columns": "s", "group_columns": "day", "measures": "auc"}
-        names = [name for name, _ in streaming.evaluate(tmp_path / "days.parquet", **given)]
-    else:
-        makes: dict[str, Any] = {
-            "list": list, "pandas": pd.Series, "polars": pl.from_pandas, "arrow": pa.array,
-        }  # fmt: skip
-        names = list(fastad.evaluate(y, s, groups=makes[source](rows), measures=["auc"]))
-    assert names == days[::-1]
-    assert [str(name)[:16] for name in names] == ["2026-03-02 00:00", "2026-03-03 00:00"]
+        parquet.write_table(pa.table({"y": y, "s": s, "time": rows}), folder / "times.parquet")
+        given: dict[str, Any] = {"score_columns": "s", "group_columns": "time", "measures": "auc"}
+        return [name for name, _ in streaming.evaluate(folder / "times.parquet", **given)]
+    makes: dict[str, Any] = {"pandas": lambda x: x.to_pandas(), "polars": pl.from_arrow}
+    result = fastad.evaluate(y, s, groups=makes.get(source, lambda x: x)(rows), measures=["auc"])
+    assert len(result.to_frame("pandas")) == len(rows) // 2
+    return list(result)
+
+
+def test_objects_without_an_order_stand_as_they_come() -> None:
+    for names in ([(Decimal("NaN"), 1), (2, 1)], [frozenset({2}), frozenset({1})], [2, "a"]):
+        groups = np.empty(4, object)
+        groups[:] = names * 2
+        assert list(fastad.evaluate([0, 0, 1, 1], [1, 2, 3, 4], groups=groups)) == names
 
 
 def test_objects_name_groups_in_their_order() -> None:

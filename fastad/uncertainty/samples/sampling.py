@@ -72,7 +72,7 @@ class SamplingDesign:
         if self.clusters is None or repeats:
             return self
         some = self.clusters if labels.rows is None else self.clusters[labels.rows]
-        return self if np.bincount(some).max(initial=0) > 1 else INDEPENDENT
+        return self if np.unique(some).shape[0] < some.shape[0] else INDEPENDENT
 
 
 INDEPENDENT = SamplingDesign()
