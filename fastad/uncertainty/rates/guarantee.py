@@ -14,6 +14,7 @@ from fastad._core.types import (
     Blocks,
     BoolVector,
     FloatVector,
+    IntVector,
     Point,
     ScoreVector,
     Threshold,
@@ -35,6 +36,8 @@ from fastad.uncertainty.samples.sampling import (
 
 # The second parameter of a beta distribution must be positive.
 _LEAST = 1e-9
+# Up to this rate sums of weights are those of rare events.
+_LARGEST_RATE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +130,10 @@ def threshold_with_guarantee(
     with effective numbers of samples and errors [3]. The number of samples is divided by a design
     effect, the variance of the flagged fraction over its variance among independent samples: the
     largest of the effects at the rate, twice the rate and so on up to one half; and by the square
-    of Student's over the normal quantile. With real weights the confidence is that of a gamma
-    distribution where that is lower: the weights of the errors, and of one more sample, which has
-    the largest weight at rates of up to twice the given one [4]. Both are approximate, and were
-    measured to be conservative. O(n log n) time.
+    of Student's over the normal quantile. With real weights, and a rate of at most 1/2, the
+    confidence is that of a gamma distribution where that is lower: of the weights of the errors,
+    and of one more sample, which has the largest weight at rates of up to twice the given one [4].
+    Both are approximate, and were measured to be conservative. O(n log n) time.
 
     References
     ----------
@@ -195,21 +198,26 @@ def _of_design(
         sample, design.blocks, 0, "a threshold with a guarantee", tail=float(alpha), **beyond
     )
     n = size.n_effective
+    # From the highest or the lowest score on: rows, and how many may be wrong, ties together.
+    n_rows = scores.shape[0]
     rows = np.asarray(sample.rows) if is_fpr else sample.rows[::-1]
-    fractions = np.cumsum(sample.weights[rows]) / sample.weights.sum()
-    # Effective errors, by the number of rows that may be wrong, from the highest or lowest score.
-    errors = n * np.concatenate([[0.0], fractions[fractions < bound]])
+    n_errors = np.asarray(sample.ends) if is_fpr else n_rows - sample.ends[::-1]
+    weights = sample.weights[rows]
+    fractions = np.concatenate([[0.0], np.cumsum(weights) / weights.sum()])[n_errors]
+    errors = n * fractions[fractions < bound]
     confidences = betainc(errors + 1, np.maximum(n - errors, _LEAST), bound)
-    if sample.kind == "weights":
-        of_weights = _confidences_of_weights(sample.weights[rows] / sample.weights.sum(), bound)
-        confidences = np.minimum(confidences, of_weights[: confidences.shape[0]])
+    as_much = n
+    if weights.dtype.kind == "f" and bound <= _LARGEST_RATE:
+        of_weights, largest = _confidences_of_weights(weights / weights.sum(), n_errors, bound)
+        confidences = np.minimum(confidences, of_weights[: errors.shape[0]])
+        as_much = min(n, 1 / largest)
     n_allowed = int(np.count_nonzero(np.logical_and.accumulate(confidences >= level))) - 1
     if n_allowed < 0:
         raise UndefinedMeasureError(
-            f"{_requirement(rate, alpha, is_fpr=is_fpr)} independent scores; found "
-            f"{scores.shape[0]} in {size.n_units:.4g} {sample.kind}, as much as {n:.4g}"
+            f"{_requirement(rate, alpha, is_fpr=is_fpr)} independent scores; found {n_rows} in "
+            f"{size.n_units:.4g} {sample.kind}, as much as {as_much:.4g}"
         )
-    threshold, is_error = _threshold_of_rank(scores, n_allowed + 1, is_fpr=is_fpr)
+    threshold, is_error = _threshold_of_rank(scores, int(n_errors[n_allowed]) + 1, is_fpr=is_fpr)
     is_whole = sample.weights.dtype.kind == "i"
     times = sample.weights if is_whole else np.ones(scores.shape[0], np.int64)
     return GuaranteedThreshold(
@@ -217,15 +225,20 @@ def _of_design(
     )
 
 
-def _confidences_of_weights(weights: FloatVector, rate: float) -> FloatVector:
-    """Return the confidence in a rate for each number of errors, whose weights come first."""
+def _confidences_of_weights(
+    weights: FloatVector, n_errors: IntVector, rate: float
+) -> tuple[FloatVector, float]:
+    """Return the confidence in a rate after some numbers of errors, whose weights come first.
+
+    And the largest weight at rates of up to twice the rate; all add up to 1.
+    """
     fractions, squares = (
-        np.concatenate([[0.0], np.cumsum(each)]) for each in (weights, weights**2)
+        np.concatenate([[0.0], np.cumsum(each)])[n_errors] for each in (weights, weights**2)
     )
-    largest = weights[: int(np.searchsorted(fractions, 2 * rate))].max()
+    last = min(int(np.searchsorted(fractions, 2 * rate)), n_errors.shape[0] - 1)
+    largest = float(weights[: n_errors[last]].max())
     mean, variance = fractions + largest, squares + largest**2
-    confidences: FloatVector = gammainc(mean**2 / variance, rate * mean / variance)
-    return confidences
+    return gammainc(mean**2 / variance, rate * mean / variance), largest
 
 
 def sample_size_for_guarantee(
