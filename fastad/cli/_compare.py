@@ -22,7 +22,7 @@ from fastad.cli._console import (
 from fastad.cli._saving import check_output, deliver, versioned_json
 from fastad.cli._scored_tables import ScoreColumns, ScoredTable, read_scored_table
 from fastad.errors import InvalidTypeError, UndefinedMeasureError
-from fastad.uncertainty.comparisons.comparison import compare_all
+from fastad.uncertainty.comparisons.comparison import adjust_together, compare_all
 from fastad.uncertainty.comparisons.comparison_results import (
     Comparisons,
     IndependentComparison,
@@ -173,15 +173,9 @@ def _compare_groups(
             skipped.append(f"{_group_text(table.groups, group)}: skipped: {error}")
     if not results:
         raise UndefinedMeasureError("; ".join(skipped))
-    pairs = [comparison for result in results.values() for comparison in result.values()]
-    adjust = CORRECTIONS[options["correction"]]
-    adjusted = iter(adjust(np.array([pair.p_value for pair in pairs])).tolist())
-    return {
-        group: Comparisons(
-            list(result.values()), [next(adjusted) for _ in result], options["correction"]
-        )
-        for group, result in results.items()
-    }, skipped
+    by_group = [list(result.values()) for result in results.values()]
+    together = adjust_together(by_group, options["correction"])
+    return dict(zip(results, together, strict=True)), skipped
 
 
 def _group_text(groups: Mapping[str, Any], group: tuple[Any, ...]) -> str:

@@ -1,14 +1,24 @@
 """``compare`` and ``compare_all``: the difference of detectors on the same samples."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr, ndtri, stdtridf, stdtrit
 
-from fastad._core.parameters import N_RESAMPLES, check_choice, check_inside, check_positive
+from fastad._core.parameters import (
+    N_RESAMPLES,
+    check_choice,
+    check_inside,
+    check_positive,
+    significance_level,
+)
 from fastad._core.progress import LATE, ProgressOption, reporting
+from fastad._core.text_tables import count_text
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Blocks, ComparisonMethod, Correction, Label, Point
 from fastad.errors import InvalidInputError
@@ -25,6 +35,9 @@ from fastad.uncertainty.comparisons.pair_estimates import (
 from fastad.uncertainty.comparisons.paired import PAIRED_METHODS, rank_detectors
 from fastad.uncertainty.results import warn_if_noted
 from fastad.uncertainty.samples.sampling import check_design
+
+# Stands for a p-value that more replicates would give: adjusted, none is capped at 1.
+_TINY = 1e-200
 
 
 def compare(
@@ -286,11 +299,48 @@ def compare_all(
             raise InvalidInputError("y_score must contain at least two detectors; found one")
         ranked = rank_detectors(labels, detectors, design)
         comparisons = compare_pairs(ranked, bound, options, *target)
-    p_values = np.array([comparison.p_value for comparison in comparisons])
-    result = Comparisons(comparisons, CORRECTIONS[correction](p_values).tolist(), correction)
+    (result,) = adjust_together([comparisons], correction)
     for note in dict.fromkeys([*(each.reliability_note for each in comparisons), *result.notes]):
         warn_if_noted(bound.key, note)
     return result
+
+
+def adjust_together(
+    comparisons: Sequence[Sequence[Comparison]], correction: Correction
+) -> list[Comparisons]:
+    """Adjust the p-values of the comparisons of some groups for the number of all."""
+    pairs = list(chain.from_iterable(comparisons))
+    adjust = CORRECTIONS[correction]
+    p_values = np.array([pair.p_value for pair in pairs])
+    smallest = np.array([pair.smallest_p_value for pair in pairs])
+    level = significance_level(pairs[0].confidence_level)
+    by_pair = adjust(p_values)
+    # More replicates would give smaller p-values: none contradicts the difference.
+    is_stuck = (p_values == smallest) & (by_pair > level)
+    notes = []
+    if is_stuck.any():
+        factors = adjust(np.where(is_stuck, _TINY, p_values)) / _TINY
+        enough = min(
+            _required_resamples(pairs[i], level / factors.item(i)) for i in np.flatnonzero(is_stuck)
+        )
+        notes.append(
+            f"replicates are too few for {count_text(len(pairs), 'comparison')}: a difference that "
+            f"none of them contradicts can be significant with n_resamples={enough}"
+        )
+    values = iter(by_pair.tolist())
+    return [
+        Comparisons(each, [next(values) for _ in each], correction, notes) for each in comparisons
+    ]
+
+
+def _required_resamples(pair: Comparison, p_value: float) -> int:
+    """Return how many replicates can give a p-value that is as small."""
+    n = pair.n_resamples - pair.n_undefined
+    odds = (1 + n) * pair.smallest_p_value / p_value
+    if pair.smallest_p_value > (2 + 1e-9) / (1 + n):  # by Student's distribution
+        df = float(stdtridf(pair.smallest_p_value / 2, float(ndtri(1 / (1 + n)))))
+        odds = 1 / float(ndtr(float(stdtrit(df, p_value / 2))))
+    return math.ceil((odds - 1) * pair.n_resamples / n + 1)
 
 
 def _check_target(

@@ -10,8 +10,6 @@ from fastad._core.results import Column, NamedParts, Record, TableResult, interv
 from fastad._core.text_tables import format_p, intervals_text, level_text
 from fastad.uncertainty.results import Interval, SamplingEffect
 
-# Why a difference that no replicate contradicts is not significant.
-FEW_RESAMPLES = "replicates are too few for the number of comparisons: no p-value can be so small"
 # Why a difference is unreliable that has no variance.
 NO_VARIANCE = "the estimated variance is zero, and the interval one of disjoint pairs of samples"
 
@@ -59,7 +57,8 @@ class Comparison(Record):
     n_resamples, n_undefined : int
         Number of replicates, and how many of them left the measure undefined.
     smallest_p_value : float
-        The smallest p-value that so many replicates can give; 0 without replicates.
+        The smallest p-value that so many replicates can give; 0 without replicates, and where all
+        permutations were enumerated.
     sampling : SamplingEffect or None
         Effect of clusters, blocks or real weights, on the detector on which it is the larger.
     """
@@ -202,20 +201,6 @@ class IndependentComparison(Record):
         return self.summary
 
 
-def _required_resamples(comparison: Comparison, adjusted: float) -> int:
-    """Return how many replicates can give a p-value that is significant once adjusted."""
-    # Imported here, because it takes a fifth of a second.
-    from scipy.special import ndtr, ndtri, stdtridf, stdtrit
-
-    n = comparison.n_resamples - comparison.n_undefined
-    smallest, level = comparison.smallest_p_value, significance_level(comparison.confidence_level)
-    odds, enough = (1 + n) * adjusted / level, smallest * level / adjusted
-    if smallest > (2 + 1e-9) / (1 + n):  # by Student's distribution
-        df = float(stdtridf(smallest / 2, float(ndtri(1 / (1 + n)))))
-        odds = 1 / float(ndtr(float(stdtrit(df, enough / 2))))
-    return math.ceil((odds - 1) * comparison.n_resamples / n + 1)
-
-
 def _better_of(result: "Comparison | IndependentComparison") -> str:
     """Return the name of the better of two."""
     return result.names[0 if (result.difference > 0) == result.higher_is_better else 1]
@@ -261,14 +246,19 @@ class Comparisons(TableResult, NamedParts[tuple[str, str], Comparison]):
         How they were adjusted.
     """
 
-    __slots__ = ("adjusted_p_values", "correction")
+    __slots__ = ("_notes", "adjusted_p_values", "correction")
 
     def __init__(
-        self, comparisons: Sequence[Comparison], adjusted: Sequence[float], correction: str
+        self,
+        comparisons: Sequence[Comparison],
+        adjusted: Sequence[float],
+        correction: str,
+        notes: Sequence[str] = (),
     ) -> None:
         self._parts = {comparison.names: comparison for comparison in comparisons}
         self.adjusted_p_values = dict(zip(self._parts, adjusted, strict=True))
         self.correction = correction
+        self._notes = notes
 
     def __repr__(self) -> str:
         return f"<Comparisons of {len(self)} pairs, {self.correction}>"
@@ -279,17 +269,6 @@ class Comparisons(TableResult, NamedParts[tuple[str, str], Comparison]):
             each.corrected_summary(self.adjusted_p_values[names], self.correction)
             for names, each in self.items()
         ]
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """Whether replicates are too few for the number of comparisons."""
-        few = {
-            _required_resamples(each, adjusted)
-            for each, adjusted in zip(self.values(), self.adjusted_p_values.values(), strict=True)
-            if adjusted > significance_level(each.confidence_level)
-            if 0 < each.p_value == each.smallest_p_value < adjusted
-        }
-        return [f"{FEW_RESAMPLES}; n_resamples={max(few)} would do"] if few else []
 
     def _declare_columns(self) -> list[Column]:
         first = next(iter(self.values()))
@@ -323,4 +302,8 @@ class Comparisons(TableResult, NamedParts[tuple[str, str], Comparison]):
             }
             for (names, comparison), summary in zip(self.items(), self.summaries(), strict=True)
         ]
-        return {"correction": self.correction, "comparisons": comparisons}
+        return {
+            "correction": self.correction,
+            "comparisons": comparisons,
+            "notes": list(self.notes),
+        }
