@@ -197,11 +197,18 @@ def _with_parts(
                 kind: evaluate_scores(name, scores[rows], labels.keep(rows), own)
                 for kind, rows in kinds.beside(labels.values == 0)
             }
+    points_by_kind = [point.by_kind() for point in points]
     return replace(
         evaluation,
         operating_points=points,
         by_kind={
-            kind: replace(each, operating_points=[x.of_kind(kind) for x in points])
+            kind: replace(
+                each,
+                operating_points=[
+                    point if of_kinds is None else of_kinds[kind]
+                    for point, of_kinds in zip(points, points_by_kind, strict=True)
+                ],
+            )
             for kind, each in by_kind.items()
         },
         events_per_day=parts.events_per_day,

@@ -1,6 +1,6 @@
 """`OperatingPoint`: a threshold, and what it flags."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -51,12 +51,14 @@ class OperatingPoint(Record):
         """Number of flagged points."""
         return None if self.tp is None or self.fp is None else self.tp + self.fp
 
-    def of_kind(self, kind: Hashable) -> "OperatingPoint":
-        """Return the point with the counts of one kind of anomaly."""
+    def by_kind(self) -> "Mapping[Hashable, OperatingPoint] | None":
+        """Return the point with the counts of each kind of anomaly; None without kinds."""
         if self.kinds is None:
-            return self
-        tp = self.kinds.n_events.item(list(self.kinds.names).index(kind))
-        return replace(self, tp=tp, kinds=None, segments=None)
+            return None
+        return {
+            kind: replace(self, tp=tp, kinds=None, segments=None)
+            for kind, tp in zip(self.kinds.names, self.kinds.n_events.tolist(), strict=True)
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; an infinite threshold is the string "inf" or "-inf"."""

@@ -191,6 +191,20 @@ def test_without_compilation_values_are_the_same(expected: str) -> None:
 
 
 @pytest.mark.system
+def test_without_compilation_counts_of_many_samples_do_not_wrap() -> None:
+    """Numbers of draws are bytes, whose sums were bytes, too."""
+    code = """
+import numpy as np, fastad
+s, y = np.random.default_rng(0).normal(size=900), np.arange(900) < 400
+options = dict(method="bootstrap", n_resamples=10, rng=0)
+for measure in ("auc", "tpr@0.3"):
+    print(fastad.interval(y, s, measure=measure, **options))
+    print(fastad.compare(y, s, s + y, measure=measure, **options))
+"""
+    assert run(code, "-W", "ignore", NUMBA_DISABLE_JIT="1") == run(code, "-W", "ignore")
+
+
+@pytest.mark.system
 def test_without_compilation_nothing_warns() -> None:
     run(EVERYTHING, "-W", "error", NUMBA_DISABLE_JIT="1")
 

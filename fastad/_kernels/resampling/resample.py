@@ -22,7 +22,8 @@ def accumulate(
     total = before
     counts[0] = total
     for i in range(times.shape[0]):
-        total += times[i if rows is None else rows[i]]
+        # Eight bits would wrap without compilation.
+        total += int(times[i if rows is None else rows[i]])
         counts[i + 1] = total
 
 
