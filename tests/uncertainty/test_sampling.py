@@ -16,6 +16,7 @@ from fastad.errors import LowCoverageWarning
 from fastad.measures import from_counts
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
+from fastad.uncertainty import at_least
 from fastad.uncertainty.samples.dependence import (
     autocovariances,
     block_length,
@@ -333,7 +334,10 @@ def test_tables_have_the_intervals_of_the_function(design: dict[str, Any]) -> No
         ({"blocks": N + 1}, "blocks must be at most the number of rows, 600; found 601"),
         ({"blocks": 0}, "blocks must be at least 1; found 0"),
         ({"blocks": "long"}, "blocks must be an integer or 'auto'; found 'long'"),
-        ({"clusters": CLUSTERS, "method": "newcombe"}, "method must be one of 'auto', 'logit'"),
+        (
+            {"clusters": CLUSTERS, "method": "newcombe"},
+            "method must be one of 'auto', 'combined', 'logit'",
+        ),
         ({"clusters": CLUSTERS, "contamination": 0.01}, "contamination must not be given"),
         ({"sample_weight": S / 7 + 9, "method": "fiducial"}, "method must be one of"),
     ],
@@ -495,3 +499,25 @@ def test_the_note_of_few_clusters_depends_on_their_sizes_alone(
             warnings.simplefilter("ignore", LowCoverageWarning)
             result = fastad.interval(y, scores, measure=key, clusters=clusters, rng=0)
         assert (result.reliability_note is not None) == has_note
+
+
+@pytest.mark.parametrize("design", ["weights", "clusters"])
+def test_few_anomalies_that_decide_are_allowed_for_as_without_a_design(design: str) -> None:
+    """Of heavy tails a fifth of the intervals lay above the area, without a word."""
+    y, rng, n_tried, n_above, n_passed = (
+        np.repeat([1, 0], [60, 600]),
+        np.random.default_rng(0),
+        60,
+        0,
+        0,
+    )
+    true = 0.9704  # of t with 2 degrees of freedom, shifted by 6
+    for _ in range(n_tried):
+        s = rng.standard_t(2, 660) + 6 * y
+        options: dict[str, Any] = {"clusters": rng.permutation(660) // 2}
+        if design == "weights":
+            options = {"sample_weight": rng.choice([1.8, 2.2], 660)}
+        n_above += fastad.interval(y, s, measure="auc", **options).low > true
+        n_passed += at_least(y, s, measure="auc", value=true, **options).verdict == "pass"
+    assert n_above <= 4
+    assert n_passed <= 8

@@ -208,9 +208,7 @@ def compare_samples(
     if estimate.method == "pairs":
         note: str | None = NO_VARIANCE
     else:
-        note = coverage_note(coverage, estimate.method)
-        if note is None and options.method == "auto":
-            note = estimate.doubt
+        note = coverage_note(coverage, estimate.method) or estimate.doubt
     return IndependentComparison(
         difference=values[0] - values[1],
         low=estimate.low,

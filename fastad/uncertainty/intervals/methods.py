@@ -94,6 +94,8 @@ _FEWEST_UNITS, _FEWEST_BEYOND = 11, 5
 # Measures whose intervals were too high in 22 % of the samples of 400 anomalies and 60 normals, a
 # few of which lie above most anomalies.
 _BIASED_OF_FEW_NORMALS = ("precision_gain_auc",)
+# Highest or lowest over the thresholds of the sample.
+_AT_BEST = ("best_f1", "min_detection_cost", "np_score")
 # Their rate cuts off the other part of the curve.
 _WITHOUT_A_TAIL = ("ht_auc", "lf_auc")
 
@@ -125,7 +127,8 @@ def methods_of(bound: BoundMeasure, kind: str | None = None) -> list[str]:
     independent, the best first.
     """
     if kind is not None:
-        closed = ["logit", "delong"] if is_bounded(bound) else ["delong"]
+        closed = ["combined"] if bound.measure.name == ROC_AUC.name else []
+        closed += ["logit", "delong"] if is_bounded(bound) else ["delong"]
         return [*(closed if has_influence(bound.measure) else ()), "bootstrap", "basic"]
     bound = observed_area(bound)
     measure, name = bound.measure, bound.measure.name
@@ -196,7 +199,10 @@ def select_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, floa
     if not rows:
         if valid is not None:
             return valid, None
-        is_known = isinstance(bound.measure, CorrectedMeasure)
+        # The value at the best threshold of a sample is too high.
+        is_known = isinstance(bound.measure, CorrectedMeasure) and (
+            bound.measure.plain.name not in _AT_BEST
+        )
         is_known = is_known and min(limits_of(bound, *sizes)) >= MANY
         return "bootstrap", None if is_known else math.nan
     method, coverage = best_method(rows)
