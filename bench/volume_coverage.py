@@ -166,14 +166,14 @@ def _in_ball(rng: np.random.Generator, n: int, d: int, radius: float) -> Any:
     return 0.5 + radius * white * rng.random((n, 1)) ** (1 / d)
 
 
-def filled_box(d: int) -> Shape:
-    """Return a box of 95 % of each side."""
+def inner_box(d: int, side: float) -> Shape:
+    """Return a box around the middle, with a part of each side."""
     return Shape(
         _farthest,
-        0.475,
+        side / 2,
         _cube(d),
-        d * math.log(0.95),
-        lambda rng, n: 0.5 + 0.95 * (rng.random((n, d)) - 0.5),
+        d * math.log(side),
+        lambda rng, n: 0.5 + side * (rng.random((n, d)) - 0.5),
     )
 
 
@@ -357,8 +357,10 @@ OTHERS: Mapping[str, Callable[[], Shape]] = {
     "small ball, d = 5": lambda: ball(5),
     "diagonal slab, d = 2": lambda: diagonal_slab(2),
     "thin diagonal slab, d = 2": lambda: diagonal_slab(2, 1e-4),
-    "box nearly filled, d = 2": lambda: filled_box(2),
-    "box nearly filled, d = 10": lambda: filled_box(10),
+    "box nearly filled, d = 2": lambda: inner_box(2, 0.95),
+    "box nearly filled, d = 10": lambda: inner_box(10, 0.95),
+    "half of each side, d = 20": lambda: inner_box(20, 0.5),
+    "half of each side, d = 60": lambda: inner_box(60, 0.5),
     "slab along an axis, d = 10": lambda: slab(10),
     "curved valley, d = 5": lambda: valley(5, 150.0),
     "lower curved valley, d = 5": lambda: valley(5, 20.0),

@@ -1,6 +1,7 @@
 """Bridges between particles and draws from a fitted density: definitions, and tiny regions."""
 
 import math
+import warnings
 from typing import Any
 
 import numba
@@ -9,6 +10,7 @@ import pytest
 from scipy import optimize
 
 import fastad
+from fastad.errors import InsufficientMixingWarning
 from fastad.regions import volume_curve
 from fastad.regions.scores import Cube
 from fastad.regions.splitting import bridge as bridges
@@ -160,6 +162,24 @@ def test_two_parts_of_fifty_features() -> None:
     result = of(region, 300_000, 0)
     assert result.log_high - result.log_low < 0.1
     assert abs(result.log_value - region.log_fraction) < 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("d", "error"), [(20, 0.05), (60, 0.25)])
+def test_a_box_of_many_features(d: int, error: float) -> None:
+    """With normal densities alone there was no bridge, and the log erred by 29 in 60 features."""
+
+    @numba.njit
+    def farthest(point: Array) -> float:
+        return float(np.abs(point).max())
+
+    box = fastad.Box([-1.0] * d, [1.0] * d)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InsufficientMixingWarning)
+        result = fastad.volume(farthest, 0.5, box, method="splitting", n_draws=100_000, rng=0)
+    assert result.reason.startswith("by bridges")
+    assert result.log_low <= -d * math.log(2) <= result.log_high
+    assert abs(result.log_value + d * math.log(2)) < error
 
 
 @pytest.mark.slow

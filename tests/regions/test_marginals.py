@@ -1,10 +1,10 @@
-"""Distributions of single coordinates, against SciPy's truncated normal ones."""
+"""Distributions of single coordinates, against SciPy's truncated normal ones, and uniform ones."""
 
 import numpy as np
 import pytest
 from scipy.stats import norm, truncnorm
 
-from fastad.regions.splitting.marginals import Truncated, fit_marginals
+from fastad.regions.splitting.marginals import Steps, Truncated, fit_marginals
 
 
 @pytest.mark.parametrize("low", [True, False])
@@ -39,3 +39,27 @@ def test_truncated_normal_distributions(mean: float, spread: float, low: bool) -
     np.testing.assert_array_equal(
         fitted.to_normal(points[:, ::3])[0], fitted.to_normal(points)[0][:, ::3]
     )
+
+
+def test_coordinates_of_a_box_are_uniform_between_ends() -> None:
+    """With a rest outside; where they are few, or not those of a box, they stay as they were."""
+    rng, d, n = np.random.default_rng(0), 12, 400
+    even = np.full(n, 1 / n)
+    low, high = np.linspace(0.0, 0.5, d)[:, None], np.linspace(0.2, 0.9, d)[:, None]
+    points = low + (high - low) * rng.random((d, n))
+    fitted = fit_marginals(points, even, [0] * d)
+    assert all(isinstance(each, Steps) for each in fitted.others)
+    assert [each.feature for each in fitted.others if isinstance(each, Steps)] == list(range(d))
+    normal, jacobian = fitted.to_normal(points)
+    logs = jacobian + norm.logpdf(normal).sum(axis=0)
+    np.testing.assert_allclose(logs, -np.log(high - low).sum(), atol=0.5 + 3 * d / n)
+    np.testing.assert_allclose(fitted.to_cube(normal), points, rtol=1e-9)
+    # Densities of points anywhere, whose weights have the cube's volume on average.
+    drawn = fitted.to_cube(rng.standard_normal((d, 100_000)))
+    outside = ((drawn < low) | (drawn > high)).sum(axis=0)
+    assert outside.mean() == pytest.approx(0.5, abs=0.15)
+    ball = rng.standard_normal((d, n))
+    ball *= 0.3 * rng.random(n) ** (1 / d) / np.linalg.norm(ball, axis=0)
+    for others in (points[:4], 0.5 + 0.05 * rng.standard_normal((d, n)), 0.5 + ball):
+        fitted = fit_marginals(others, even, [0] * len(others))
+        assert not any(isinstance(each, Steps) for each in fitted.others)

@@ -19,6 +19,11 @@ _INTERIOR = 4.5
 # Points agree where they are within the rounding of numbers in [0, 1]; their region is wider.
 _SAME = 1e-14
 _NARROWEST = 1e-4
+# Coordinates outside of their ends in a draw, on average: they show that ends are farther out. With
+# half as many the error of a box in 60 features is three times as large, twice as many change
+# little. Gain of the mean log density from which on coordinates have ends, in a box 0.18 for each:
+# halved or doubled, it changes no box of 20 features or more.
+_OUTSIDE, _LEAST_GAIN = 0.5, 1.0
 # Features of more values are treated as continuous ones, which need fewer points to be known.
 MOST_VALUES = 32
 # Largest distance of the mean of a truncated normal distribution from the cube, in deviations.
@@ -45,6 +50,12 @@ class Truncated(NamedTuple):
     mass: FloatMatrix  # of [0, 1]
     constants: FloatMatrix
 
+    def mean_logs(self, points: FloatMatrix, weights: FloatVector) -> FloatVector:
+        """Return the mean log density of each of the coordinates at weighted points."""
+        deviations = (points[self.indices] - self.centres) / self.widths
+        logs: FloatVector = self.constants[:, 0] - 0.5 * mean_of(deviations * deviations, weights)
+        return logs - _LOG_ROOT
+
     def to_normal(self, points: FloatMatrix, out: FloatMatrix, jacobian: FloatVector) -> None:
         """Write the normal numbers; add the logarithms of their derivatives."""
         shape = self.indices.shape[0], points.shape[1]
@@ -67,19 +78,26 @@ class Truncated(NamedTuple):
         )
 
 
-class Categories(NamedTuple):
-    """Probabilities of the values of one discrete feature, each uniform in its part of [0, 1]."""
+class Steps(NamedTuple):
+    """A distribution of one coordinate that is uniform in each of some parts of [0, 1]."""
 
     feature: int
     knots: FloatVector
     cumulated: FloatVector
-    logs: FloatVector
+    logs: FloatVector  # of the density in each part
+
+    @classmethod
+    def of(cls, feature: int, knots: FloatVector, probabilities: FloatVector) -> "Steps":
+        """Return the distribution with these probabilities of the parts between knots."""
+        cumulated = np.concatenate([[0.0], np.cumsum(probabilities)])
+        cumulated /= cumulated[-1]
+        return cls(feature, knots, cumulated, np.log(np.diff(cumulated) / np.diff(knots)))
 
     def to_normal(self, points: FloatMatrix, out: FloatMatrix, jacobian: FloatVector) -> None:
         """Write the normal numbers; add the logarithms of their derivatives."""
         x = points[self.feature]
         z = ndtri(np.clip(np.interp(x, self.knots, self.cumulated), _TINY, 1 - 2.0**-53))
-        parts = np.minimum((x * self.logs.shape[0]).astype(np.int64), self.logs.shape[0] - 1)
+        parts = np.searchsorted(self.knots[1:-1], x, side="right")
         out[self.feature] = z
         jacobian += self.logs[parts] + 0.5 * z * z + _LOG_ROOT
 
@@ -101,7 +119,7 @@ class Marginals(NamedTuple):
     centres: FloatMatrix  # (d, 1)
     widths: FloatMatrix
     constant: float
-    others: tuple[Truncated | Categories, ...]
+    others: tuple[Truncated | Steps, ...]
 
     def to_normal(self, points: FloatMatrix) -> tuple[FloatMatrix, FloatVector]:
         """Return normal numbers, and the logarithm of the map's determinant at each point."""
@@ -129,11 +147,20 @@ def fit_marginals(points: FloatMatrix, weights: FloatVector, n_values: Sequence[
     deviations = points - means[:, None]
     spreads = np.sqrt(mean_of(deviations * deviations, weights))
     spreads = np.where(spreads > _SAME, spreads, _NARROWEST)
-    others: list[Truncated | Categories] = []
+    others: list[Truncated | Steps] = []
     discrete = np.array([0 < number <= MOST_VALUES for number in n_values])
     near = np.minimum(means, 1 - means) < _INTERIOR * spreads
+    logs = np.where(discrete, np.inf, -np.log(spreads) - 0.5 - _LOG_ROOT)
     if (cut := np.flatnonzero(near & ~discrete)).shape[0]:
-        others.append(_fit_truncated(cut, means[cut], spreads[cut]))
+        truncated = _fit_truncated(cut, means[cut], spreads[cut])
+        logs[cut] = truncated.mean_logs(points, weights)
+        others.append(truncated)
+    if plateaus := _fit_plateaus(points, weights, logs):
+        flat = np.array([plateau.feature for plateau in plateaus])
+        others = [*plateaus]
+        if (cut := np.setdiff1d(cut, flat)).shape[0]:
+            others.append(_fit_truncated(cut, means[cut], spreads[cut]))
+        near[flat] = True
     n_effective = 1 / dot(weights, weights)
     for j in np.flatnonzero(discrete).tolist():
         others.append(_fit_categories(j, points[j], weights, n_values[j], n_effective))
@@ -148,15 +175,38 @@ def fit_marginals(points: FloatMatrix, weights: FloatVector, n_values: Sequence[
 
 def _fit_categories(
     feature: int, coordinates: FloatVector, weights: FloatVector, n_values: int, n_effective: float
-) -> Categories:
+) -> Steps:
     parts = np.minimum((coordinates * n_values).astype(np.int64), n_values - 1)
-    probabilities = np.bincount(parts, weights, n_values) * n_effective
+    counts = np.bincount(parts, weights, n_values).astype(np.float64) * n_effective
     # Half a point more for each value (Krichevsky and Trofimov): none is excluded.
-    probabilities = (probabilities + 0.5) / (n_effective + 0.5 * n_values)
-    cumulated = np.concatenate([[0.0], np.cumsum(probabilities)])
-    cumulated /= cumulated[-1]
-    knots = np.arange(n_values + 1) / n_values
-    return Categories(feature, knots, cumulated, np.log(np.diff(cumulated) * n_values))
+    probabilities = (counts + 0.5) / (n_effective + 0.5 * n_values)
+    return Steps.of(feature, np.arange(n_values + 1) / n_values, probabilities)
+
+
+def _fit_plateaus(points: FloatMatrix, weights: FloatVector, logs: FloatVector) -> list[Steps]:
+    """Return distributions that are uniform between ends, for coordinates that they suit better.
+
+    ``logs`` are mean log densities of the others. In a box three quarters of the draws of a normal
+    distribution are effective for each feature, and in 30 features nothing is left.
+    """
+    d = points.shape[0]
+    low, high = points.min(axis=1), points.max(axis=1)
+    # As far beyond the last point as points are from each other.
+    room = (high - low) * dot(weights, weights)
+    low, high = np.maximum(low - room, 0.0), np.minimum(high + room, 1.0)
+    outside = _OUTSIDE / d
+    lengths = np.maximum(high - low, _SAME)
+    gains = math.log1p(-outside) - np.log(lengths) - logs
+    suited = np.flatnonzero((gains > 0) & (lengths < 1))
+    if math.fsum(gains[suited]) < _LEAST_GAIN:
+        return []
+    plateaus = []
+    for j in suited.tolist():
+        knots = np.unique([0.0, low[j], high[j], 1.0])
+        probabilities: FloatVector = np.diff(knots) * outside / (1 - lengths[j])
+        probabilities[knots[:-1] == low[j]] = 1 - outside
+        plateaus.append(Steps.of(j, knots, probabilities))
+    return plateaus
 
 
 def _fit_truncated(indices: IntVector, means: FloatVector, spreads: FloatVector) -> Truncated:
