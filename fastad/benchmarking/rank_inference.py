@@ -34,8 +34,10 @@ _MAX_NAMES = 5
 _N_SKEWED, _N_ABOVE, _SKEWED_WORK = 39, 1, 100_000
 # Replicates of the studentized bootstrap, each of which takes O(k^2 n).
 _MAX_STUDENTIZED = 1000
-# Differences below this part of the largest value are rounding, and so are those of statistics.
-_ROUNDING, _EQUAL = 1e-12, 1 + 1e-9
+# Differences below this part of the largest value are rounding.
+_ROUNDING = 1e-12
+# Statistics of equal differences are equal to this factor: sums of decimals are rounded.
+_EQUAL = 1 + 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -313,7 +315,7 @@ def _better_by_bootstrap(
     values: FloatMatrix, alpha: float, n_resamples: int, key: np.uint64
 ) -> BoolMatrix:
     """Return which detectors are significantly better than others, by resampled data sets."""
-    n_resamples = min(n_resamples, _MAX_STUDENTIZED)
+    n_resamples = min(n_resamples, max(_MAX_STUDENTIZED, math.ceil(1 / alpha)))
     n = len(values)
     counts = numbered_generator(key, 0).multinomial(n, np.full(n, 1 / n), n_resamples)
     weights, centred = counts.T.astype(np.float64), values - values.mean(axis=0)

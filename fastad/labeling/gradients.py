@@ -50,7 +50,7 @@ def check_differentiable(bound: BoundMeasure) -> None:
         message = f"name k; found {name} at the number of anomalies"
     elif parameters.get("fpr", parameters.get("tpr")) in (0, 1):
         # Such a threshold is the score of one row, and hardly any draw has its label.
-        message = f"have an operating point between 0 and 1; found {bound.key}"
+        message = f"have an operating point strictly between 0 and 1; found {bound.key}"
     else:
         return
     raise InvalidInputError(f"target must {message}")
