@@ -171,14 +171,16 @@ def in_zone(times: npt.NDArray[Any], zone: tzinfo) -> npt.NDArray[Any]:
     Each has its offset alone: two datetimes of one zone are equal if clocks show the same, as they
     do twice when summer time ends.
     """
-    rounded = times.astype("M8[us]")
-    listed = rounded.tolist()
-    if (rounded != times).any() or not all(isinstance(each, datetime) for each in listed):
-        return times
     zoned = np.empty(times.shape, object)
-    for i, each in enumerate(listed):
-        local = each.replace(tzinfo=timezone.utc).astimezone(zone)
+    for i, time in enumerate(times):
+        micros = time.astype("M8[us]").item()
+        try:
+            local = micros.replace(tzinfo=timezone.utc).astimezone(zone)
+        except (AttributeError, OverflowError, TypeError):  # beyond the years of datetimes
+            return times
         zoned[i] = local.replace(tzinfo=timezone(local.utcoffset()), fold=0)
+        if np.datetime64(micros).astype(times.dtype) != time:  # rounded, or far beyond
+            return times
     return zoned
 
 

@@ -61,12 +61,15 @@ def run_compare(
                 print_result(_group_text(table.groups, group))
             if len(result) > 1:
                 print_table(result.text_table())
-            for line in [*result.summaries(), *result.notes]:
+            for line in result.summaries():
                 print_result(line)
             sampling = next(iter(result.values())).sampling
             if sampling is not None:
                 print_result(f"sampling: {sampling}")
+        for note in first.notes:  # of the comparisons of all groups together
+            print_result(note)
 
+    first = next(iter(results.values()))
     titles = {group: _group_text(table.groups, group) or str(path) for group in results}
     deliver(
         {titles[group]: result for group, result in results.items()},
@@ -167,7 +170,7 @@ def _compare_groups(
                 table.labels[rows],
                 scores,
                 clusters=None if table.clusters is None else table.clusters[rows],
-                **options,
+                **{**options, "correction": "none"},
             )
         except UndefinedMeasureError as error:
             skipped.append(f"{_group_text(table.groups, group)}: skipped: {error}")
@@ -193,5 +196,5 @@ def _comparisons_json(
         for group, result in results.items()
         for row in result.to_dict()["comparisons"]
     ]
-    correction = next(iter(results.values())).correction
-    return versioned_json(correction=correction, comparisons=rows)
+    first = next(iter(results.values()))
+    return versioned_json(correction=first.correction, comparisons=rows, notes=list(first.notes))

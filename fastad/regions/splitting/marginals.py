@@ -113,7 +113,8 @@ class Marginals(NamedTuple):
     Each maps its coordinate to a standard normal number. Far from the sides the map is affine, so
     that those numbers are normal where the point is normal in the cube; a coordinate that is
     uniform in the cube, or exponential from a side on, has a distribution of its own here as well,
-    which with normal ones alone would cost a constant factor for every such coordinate.
+    which with normal ones alone would cost a constant factor for every such coordinate. So have
+    coordinates that are uniform between two ends, and those of discrete features.
     """
 
     centres: FloatMatrix  # (d, 1)
@@ -195,9 +196,10 @@ def _fit_plateaus(points: FloatMatrix, weights: FloatVector, logs: FloatVector) 
     room = (high - low) * dot(weights, weights)
     low, high = np.maximum(low - room, 0.0), np.minimum(high + room, 1.0)
     outside = _OUTSIDE / d
+    low, high = np.where(low > _SAME, low, 0.0), np.where(high < 1 - _SAME, high, 1.0)
     lengths = np.maximum(high - low, _SAME)
     gains = math.log1p(-outside) - np.log(lengths) - logs
-    suited = np.flatnonzero((gains > 0) & (lengths < 1))
+    suited = np.flatnonzero((gains > 0) & (lengths > _SAME) & (lengths < 1))
     if math.fsum(gains[suited]) < _LEAST_GAIN:
         return []
     plateaus = []

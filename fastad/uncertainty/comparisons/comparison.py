@@ -36,9 +36,6 @@ from fastad.uncertainty.comparisons.paired import PAIRED_METHODS, rank_detectors
 from fastad.uncertainty.results import warn_if_noted
 from fastad.uncertainty.samples.sampling import check_design
 
-# Stands for a p-value that more replicates would give: adjusted, none is capped at 1.
-_TINY = 1e-200
-
 
 def compare(
     y_true: ArrayLike,
@@ -318,11 +315,10 @@ def adjust_together(
     # More replicates would give smaller p-values: none contradicts the difference.
     is_stuck = (p_values == smallest) & (by_pair > level)
     notes = []
-    if is_stuck.any():
-        factors = adjust(np.where(is_stuck, _TINY, p_values)) / _TINY
-        enough = min(
-            _required_resamples(pairs[i], level / factors.item(i)) for i in np.flatnonzero(is_stuck)
-        )
+    if is_stuck.any() and correction != "none":
+        stuck = [pairs[i] for i in np.flatnonzero(is_stuck)]
+        # The smallest of all p-values is multiplied by their number.
+        enough = min(_required_resamples(pair, level / len(pairs)) for pair in stuck)
         notes.append(
             f"replicates are too few for {count_text(len(pairs), 'comparison')}: a difference that "
             f"none of them contradicts can be significant with n_resamples={enough}"

@@ -346,7 +346,7 @@ def value_tests(sample: Sample, bound: BoundMeasure, options: InferenceOptions) 
     # Each end by itself misses more often than an interval that is narrowed on one side.
     if task.method == "combined" and task.bound.measure.name == ROC_AUC.name:
         tests = _either(tests, tests_by(replace(task, method="newcombe"))[0])
-    elif task.method == "combined" and sample.class_sizes[0] <= _FEW_ANOMALIES:
+    elif task.method == "combined" and sample.deciding_sizes[0] <= _FEW_ANOMALIES:
         tests = _either(tests, tests_by(replace(task, method="fiducial"))[0], sides=(0,))
     others = _skewed(sample, bound, options, task.method, interval, drawn)
     if others is not None:

@@ -143,7 +143,7 @@ def interval(
         Cluster of each row, such as a user, a device or a patient: rows of a cluster may depend on
         each other in any way, clusters are independent. Then ``"auto"`` is ``"logit"`` or
         ``"delong"``, from the sums of influences within clusters (for the area under the ROC curve
-        [5]), or ``"bootstrap"`` of whole clusters, all with Student's quantiles.
+        ``"combined"`` [5]), or ``"bootstrap"`` of whole clusters, all with Student's quantiles.
     blocks : int or "auto", optional
         For rows in the order of time: mean length of the blocks in which they are drawn (the
         stationary bootstrap [6], and its exact variance), or by themselves from how long the

@@ -248,7 +248,7 @@ def estimate_interval(
         low = min(low, _value_without_bias(sample.counts, task))
     coverage = task.coverage
     if options.method == "auto":
-        if _excludes_a_kind(sample.class_sizes[0], (low, high), task, options.alpha):
+        if _excludes_a_kind(sample.deciding_sizes[0], (low, high), task, options.alpha):
             coverage = math.nan
         reason = reason_of_selection(coverage, method, sample.kind)
     # Replicates and bounds of a biased measure may all lie on one side of it.
@@ -291,7 +291,7 @@ def _ends_of_few(sample: Sample, task: Task, standard_error: float, alpha: float
     If they hardly ever occur, the other end covers nearly always, and this one may miss with alpha.
     Of few anomalies, though, the samples that have none of them are those with a note.
     """
-    if sample.class_sizes[0] <= _FEW_ANOMALIES:
+    if sample.deciding_sizes[0] <= _FEW_ANOMALIES:
         alpha /= 2
     return gamma_ends(task.value, standard_error, task.bound.bounds, alpha)
 
@@ -385,7 +385,7 @@ def _closed_form(
         return method, order_interval(counts, bound, options.level), math.nan
     if method == "pairs":
         return method, pairs_interval(value, counts, alpha), math.nan
-    n, m = sample.class_sizes
+    n, m = sample.deciding_sizes
     if method == "newcombe":
         return method, newcombe(value, n, m, alpha), math.sqrt(newcombe_variance(value, n, m))
     standard_error = standard_error_of(sample.variance(bound), bound)
@@ -406,7 +406,7 @@ def _combined_area(
     sample does not show, but Newcombe's method has, may be of a kind that it has none of by chance:
     his ends are contained as far as a kind reaches of which one sample in twelve has none.
     """
-    n, m = sample.class_sizes
+    n, m = sample.deciding_sizes
     few = _ends_of_few(sample, task, standard_error, alpha)
     combined = min(ends[0], few[0]), max(ends[1], few[1])
     method = "logit" if combined == ends else "combined"

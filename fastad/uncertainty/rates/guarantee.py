@@ -210,7 +210,8 @@ def _of_design(
     if weights.dtype.kind == "f" and bound <= _LARGEST_RATE:
         of_weights, largest = _confidences_of_weights(weights / weights.sum(), n_errors, bound)
         confidences = np.minimum(confidences, of_weights[: errors.shape[0]])
-        as_much = min(n, 1 / largest)
+        # Of so many independent scores it is as probable that none is an error.
+        as_much = min(n, -bound / math.log1p(-bound) / largest)
     n_allowed = int(np.count_nonzero(np.logical_and.accumulate(confidences >= level))) - 1
     if n_allowed < 0:
         raise UndefinedMeasureError(

@@ -91,6 +91,11 @@ class IndependentSample(NamedTuple):
         """Numbers of anomalies and of normals."""
         return float(self.counts.n_anomalies), float(self.counts.n_normals)
 
+    @property
+    def deciding_sizes(self) -> tuple[float, float]:
+        """The same numbers: no row is like another."""
+        return self.class_sizes
+
     def refuse(self, what: str, least: int = 2) -> None:
         """Refuse a class of fewer than two samples, or one."""
         refuse_few(what, self.counts.n_anomalies, self.counts.n_normals, least)

@@ -194,6 +194,11 @@ class DesignedSample:
         n_anomalies = float(np.count_nonzero(self.labels))
         return n_anomalies, self.labels.shape[0] - n_anomalies
 
+    @property
+    def deciding_sizes(self) -> tuple[float, float]:
+        """Numbers of units of equal size that have anomalies and normals: all of one may be alike."""
+        return self.n_equal_units(1), self.n_equal_units(0)
+
     def refuse(self, what: str) -> None:
         """Refuse too few units for an interval or comparison."""
         if self.kind != "weights" and self.n_independent < FEWEST_UNITS:
