@@ -196,7 +196,7 @@ class DesignedSample:
 
     @property
     def deciding_sizes(self) -> tuple[float, float]:
-        """Numbers of units of equal size that have anomalies and normals: all of one may be alike."""
+        """Numbers of units of equal size with anomalies and normals: rows of one may be alike."""
         return self.n_equal_units(1), self.n_equal_units(0)
 
     def refuse(self, what: str) -> None:
