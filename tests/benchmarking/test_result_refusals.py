@@ -120,11 +120,11 @@ def test_arrays_with_names() -> None:
         params=["k=1", "k=2", "k=1"],
         higher_is_better={"cost": False},
     )
-    assert table.problems == ["z 1", "a 2"]
+    assert table.problems == ["a 2", "z 1"]
     assert table.models == ["a k=1", "b k=1", "b k=2"]
     assert table.folds == [0, 1]
-    assert table.by_fold("auc").tolist() == auc[:, [2, 0, 1]].tolist()
-    assert table.means("cost").tolist() == cost[:, [2, 0, 1]].mean(axis=2).tolist()
+    assert table.by_fold("auc").tolist() == auc[::-1, [2, 0, 1]].tolist()
+    assert table.means("cost").tolist() == cost[::-1, [2, 0, 1]].mean(axis=2).tolist()
     assert [one.higher_is_better for one in table.measures] == [True, False]
 
 

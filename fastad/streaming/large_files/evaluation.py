@@ -233,7 +233,7 @@ def evaluate(
     >>> from fastad import streaming
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "scores.csv")
-    ...     _ = path.write_text("label,score\n0,0.1\n0,0.4\n1,0.35\n1,0.8\n")
+    ...     _ = path.write_text("y,score\n0,0.1\n0,0.4\n1,0.35\n1,0.8\n")
     ...     print(streaming.evaluate(path, measures=["auc", "ap"]))
     detector  measure     value  certain bounds
     score         auc      0.75           exact
