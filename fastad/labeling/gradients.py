@@ -48,9 +48,9 @@ def check_differentiable(bound: BoundMeasure) -> None:
         message = f"be a measure with a gradient, one of {known}; found {name!r}"
     elif parameters.get("k", 1) is None:
         message = f"name k; found {name} at the number of anomalies"
-    elif parameters.get("fpr", parameters.get("tpr")) in (0, 1):
+    elif parameters.get("fpr") == 0 or parameters.get("tpr") == 1:
         # Such a threshold is the score of one row, and hardly any draw has its label.
-        message = f"have an operating point strictly between 0 and 1; found {bound.key}"
+        message = f"have an FPR above 0 and a TPR below 1; found {bound.key}"
     else:
         return
     raise InvalidInputError(f"target must {message}")

@@ -133,7 +133,6 @@ LABELS = {
     "pos_label a string": labels("good", "bad", "bad", pos_label="bad"),
     "pos_label a padded string": labels("good", "bad", " bad", pos_label="bad"),
     "pos_label a number": labels("2", "5", "2.0", pos_label="2"),
-    "pos_label a name of digits": labels("007", "7", "007", pos_label="007"),
     "pos_label written as a float": labels("0", "1", "+1", pos_label="1.0"),
     "pos_label a truth": labels("true", "False", "TRUE", pos_label="false"),
     "pos_label a spelling of missing": labels(
@@ -164,6 +163,7 @@ LABELS = {
         ".parquet", [Decimal("1.0"), *map(Decimal, (0, 1, 0))], [1, 0, 1, 0]
     ),
     "pos_label of integers": typed_labels(".parquet", [3, 2, 3, 2], [1, 0, 1, 0], "3.0"),
+    "pos_label of digits": typed_labels(".arrow", ["7", "007", "007", "7"], [0, 1, 1, 0], "007"),
     "pos_label of strings": typed_labels(".arrow", ["n", "a", "a", "n"], [0, 1, 1, 0], "a"),
     "pos_label of an archive": typed_labels(".npz", ["n", "a", "a", "n"], [0, 1, 1, 0], "a"),
     "categories that no row has": typed_labels(
