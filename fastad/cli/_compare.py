@@ -61,8 +61,8 @@ def run_compare(
                 print_result(_group_text(table.groups, group))
             if len(result) > 1:
                 print_table(result.text_table())
-            for line in result.summaries():
-                print_result(line)
+            for summary in result.summaries():
+                print_result(summary)
             sampling = next(iter(result.values())).sampling
             if sampling is not None:
                 print_result(f"sampling: {sampling}")

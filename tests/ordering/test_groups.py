@@ -158,10 +158,12 @@ def test_times_of_a_zone_name_groups_in_that_zone(source: str, zone: str, tmp_pa
 @pytest.mark.parametrize("source", ["pandas", "polars", "arrow", "file"])
 def test_times_that_clocks_show_twice_are_two_groups(source: str, tmp_path: Path) -> None:
     """Datetimes of one zone are equal if clocks show the same."""
-    utc = (np.datetime64("2026-10-25T00:30", "us") + np.arange(4) * np.timedelta64(30, "m")).repeat(
-        2
+    utc = np.datetime64("2026-10-25T00:30", "us") + np.arange(4) * np.timedelta64(30, "m")
+    rows = (
+        pa.array(utc.repeat(2))
+        .cast(pa.timestamp("us", "UTC"))
+        .cast(pa.timestamp("us", "Europe/Berlin"))
     )
-    rows = pa.array(utc).cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us", "Europe/Berlin"))
     names = names_of_groups(rows, source, tmp_path)
     shown = ["02:30:00+02:00", "02:00:00+01:00", "02:30:00+01:00", "03:00:00+01:00"]
     assert [str(name).split()[1] for name in names] == shown

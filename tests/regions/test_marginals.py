@@ -54,7 +54,7 @@ def test_coordinates_of_a_box_are_uniform_between_ends() -> None:
     logs = jacobian + norm.logpdf(normal).sum(axis=0)
     np.testing.assert_allclose(logs, -np.log(high - low).sum(), atol=0.5 + 3 * d / n)
     np.testing.assert_allclose(fitted.to_cube(normal), points, rtol=1e-9)
-    # Densities of points anywhere, whose weights have the cube's volume on average.
+    # Half a coordinate of a draw lies outside, on average.
     drawn = fitted.to_cube(rng.standard_normal((d, 100_000)))
     outside = ((drawn < low) | (drawn > high)).sum(axis=0)
     assert outside.mean() == pytest.approx(0.5, abs=0.15)

@@ -307,11 +307,10 @@ def adjust_together(
 ) -> list[Comparisons]:
     """Adjust the p-values of the comparisons of some groups for the number of all."""
     pairs = list(chain.from_iterable(comparisons))
-    adjust = CORRECTIONS[correction]
     p_values = np.array([pair.p_value for pair in pairs])
     smallest = np.array([pair.smallest_p_value for pair in pairs])
     level = significance_level(pairs[0].confidence_level)
-    by_pair = adjust(p_values)
+    by_pair = CORRECTIONS[correction](p_values)
     # More replicates would give smaller p-values: none contradicts the difference.
     is_stuck = (p_values == smallest) & (by_pair > level)
     notes = []

@@ -144,7 +144,7 @@ def paired_tests(
     first, second = detectors.samples
     sizes: Sequence[float] = first.class_sizes
     if isinstance(first, DesignedSample):
-        sizes = [first.n_equal_units(label) / (first.length or 1.0) for label in (1, 0)]
+        sizes = [size / (first.length or 1.0) for size in first.deciding_sizes]
     elif isinstance(second, IndependentSample) and bound.measure.name in RATES:
         return _exact(paired_rate_test((first, second), bound), options)
     test = _student if has_influence(bound.measure) else _bootstrap

@@ -190,7 +190,7 @@ class DesignedSample:
     def class_sizes(self) -> tuple[float, float]:
         """Numbers of rows, or of rows of equal weight, that are anomalies and normals."""
         if self.kind == "weights":
-            return self.n_equal_units(1), self.n_equal_units(0)
+            return self.deciding_sizes
         n_anomalies = float(np.count_nonzero(self.labels))
         return n_anomalies, self.labels.shape[0] - n_anomalies
 
