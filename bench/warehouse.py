@@ -105,7 +105,7 @@ def time_duckdb(n_rows: int) -> None:
     bin_of = f"floor((s - {low!r}) * {4096 / (high - low)!r}) AS bin"
     by_hand = f"SELECT {bin_of}, y, count(*) AS n FROM scores GROUP BY bin, y"
     own = f"SELECT {bin_of}, y, count(*) AS n, min(s), max(s) FROM scores GROUP BY bin, y"
-    query = counts_query("duckdb", table="scores", score="s", label="y")
+    query = counts_query("duckdb", table="scores", score_column="s", label_column="y")
 
     def run(*queries: str) -> Any:
         return [connection.execute(each).fetchnumpy() for each in queries][-1]

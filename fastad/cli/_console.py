@@ -50,6 +50,7 @@ _PARAMETERS: Mapping[str, Sequence[str]] = {
     "n_uniform": ("n_draws",),
     "path": ("output",),
     "rng": ("seed",),
+    "score_column": ("score",),
     "score_columns": ("score",),
 }
 # Wide enough for any table to be measured as it would like to be.

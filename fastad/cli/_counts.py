@@ -28,7 +28,7 @@ def run(
     if not is_counts(table, ""):
         raise TableError(f"{refine}: there are no counts: columns low, high, normals, anomalies")
     with data_from(refine):
-        cells = counted_cells(table, options["groups"])
+        cells = counted_cells(table, options["group_columns"])
         refinements = []
         for each in cells.values():
             with suppress(UndefinedMeasureError):

@@ -303,8 +303,8 @@ def counts(
 
     if refine is not None and measure is None:
         raise typer.BadParameter("needs --measure", param_hint="--refine")
-    options = {"sql": sql, "table": table, "score": score, "label": label}
-    run({**options, "groups": group or [], "bins": bins}, refine, measure, tolerance)
+    columns = {"score_column": score, "label_column": label, "group_columns": group or []}
+    run({"sql": sql, "table": table, **columns, "bins": bins}, refine, measure, tolerance)
 
 
 app.add_typer(label_app, rich_help_panel=_SCORES)

@@ -29,12 +29,12 @@ G = np.where(np.arange(N) % 3 == 0, "a", 'b "1"')
 MEASURES = ["auc", "ap", "tpr@0.01", "f1_best"]
 ASKED = ["counts", "--sql", "duckdb", "--table", "t", "--score", "s"]
 # Names with quotes, and a label that is a boolean.
-COLUMNS: dict[str, Any] = {"table": "scored", "score": 's "1"', "label": "select"}
+COLUMNS: dict[str, Any] = {"table": "scored", "score_column": 's "1"', "label_column": "select"}
 
 
 def engine(dialect: str, folder: Path) -> Any:
     """Return what executes a query in a database with the samples, and returns a frame."""
-    frame = pd.DataFrame({COLUMNS["score"]: S, COLUMNS["label"]: Y == 1, "g": G})
+    frame = pd.DataFrame({COLUMNS["score_column"]: S, COLUMNS["label_column"]: Y == 1, "g": G})
     if dialect == "duckdb":
         connection = duckdb.connect()
         connection.register("scored", frame)
@@ -80,8 +80,10 @@ def test_the_counts_of_duckdb_bound_the_values_of_all_scores(bins: int, tmp_path
 def test_names_of_tables_and_columns_do_not_clash() -> None:
     connection = duckdb.connect()
     connection.register("scored", pd.DataFrame({"lowest": S, "scale": Y, "n": G, "bin": G}))
-    names: dict[str, Any] = {"table": "scored", "score": "lowest", "label": "scale"}
-    rows = connection.execute(counts_query("duckdb", **names, groups=["n", "bin"], bins=9)).df()
+    names: dict[str, Any] = {"table": "scored", "score_column": "lowest", "label_column": "scale"}
+    rows = connection.execute(
+        counts_query("duckdb", **names, group_columns=["n", "bin"], bins=9)
+    ).df()
     assert [*rows] == ["n", "bin", "low", "high", "normals", "anomalies", "others"]
     assert rows["normals"].sum() + rows["anomalies"].sum() == N
 
@@ -94,9 +96,9 @@ def test_clickhouse_counts_as_duckdb_does(tmp_path: Path) -> None:
     dialects: tuple[Dialect, ...] = ("duckdb", "clickhouse")
     for dialect in dialects:
         execute = engine(dialect, tmp_path)
-        first = execute(counts_query(dialect, **COLUMNS, bins=50, groups="g"))
+        first = execute(counts_query(dialect, **COLUMNS, bins=50, group_columns="g"))
         refinement = sketch_of(first[first["g"] == "a"]).refine(measure="tpr@0.01")
-        second = execute(refinement.to_sql(dialect, **COLUMNS, bins=50, groups="g"))
+        second = execute(refinement.to_sql(dialect, **COLUMNS, bins=50, group_columns="g"))
         results[dialect] = [first.to_numpy(), second.to_numpy()]
     for ours, other in zip(*results.values(), strict=True):
         np.testing.assert_array_equal(ours, other)
@@ -105,7 +107,7 @@ def test_clickhouse_counts_as_duckdb_does(tmp_path: Path) -> None:
 @loop("dialect", DIALECTS)
 def test_queries_are_parsed_in_every_dialect(dialect: Any) -> None:
     sketch = ScoreSketch.from_counts([-np.inf, -1, 0, 1, np.inf], [9, 5, 2, 1], [1, 1, 3, 4])
-    names: dict[str, Any] = {**COLUMNS, "score": "s `1`", "groups": ["g", "from"]}
+    names: dict[str, Any] = {**COLUMNS, "score_column": "s `1`", "group_columns": ["g", "from"]}
     queries = [counts_query(dialect, **names)]
     queries += [
         sketch.refine(measure=measure).to_sql(dialect, **names) for measure in ("auc", "tpr@0.1")
@@ -130,7 +132,9 @@ def test_the_second_query_is_certain_to_the_tolerance(
     # Scores on a grid of which a bin may be a single value, or many.
     scores = np.round(S, 2) if tolerance else S
     connection = duckdb.connect()
-    connection.register("scored", pd.DataFrame({COLUMNS["score"]: scores, COLUMNS["label"]: Y}))
+    connection.register(
+        "scored", pd.DataFrame({COLUMNS["score_column"]: scores, COLUMNS["label_column"]: Y})
+    )
     first = sketch_of(connection.execute(counts_query("duckdb", **COLUMNS, bins=16)).df())
     assert first.evaluate([measure])[measure].error > tolerance
     refinement = first.refine(measure=measure, tolerance=tolerance)
@@ -153,7 +157,9 @@ def test_many_ranges_are_split_by_more_bins(tolerance: float) -> None:
     query = refinement.to_sql("duckdb", **COLUMNS, bins=10)
     assert "fastad_part" not in query
     connection = duckdb.connect()
-    connection.register("scored", pd.DataFrame({COLUMNS["score"]: s, COLUMNS["label"]: y}))
+    connection.register(
+        "scored", pd.DataFrame({COLUMNS["score_column"]: s, COLUMNS["label_column"]: y})
+    )
     second = sketch_of(connection.execute(query).df())
     assert second.roc_auc().is_exact == (tolerance == 0)
     # Ties stay beside other scores in their part.
@@ -185,7 +191,7 @@ def test_points_can_refine_counts(tmp_path: Path) -> None:
 @pytest.fixture
 def counts_file(tmp_path: Path) -> Path:
     path = tmp_path / "counts.csv"
-    query = counts_query("duckdb", **COLUMNS, groups="g", bins=50)
+    query = counts_query("duckdb", **COLUMNS, group_columns="g", bins=50)
     engine("duckdb", tmp_path)(query).to_csv(path, index=False)
     return path
 
@@ -315,7 +321,7 @@ def test_rows_that_cannot_be_counted_are_not_lost(
     connection = duckdb.connect()
     connection.execute("CREATE TABLE t AS SELECT i % 2 AS y, i / 10 AS s FROM range(40) r(i)")
     connection.execute("INSERT INTO t VALUES (?, ?)", [label, score])
-    query = counts_query("duckdb", table="t", score="s", label="y", bins=4)
+    query = counts_query("duckdb", table="t", score_column="s", label_column="y", bins=4)
     path = tmp_path / "counts.csv"
     connection.execute(f"COPY ({query}) TO '{path}' (HEADER)")
     with pytest.raises(InvalidInputError, match=message):
@@ -348,7 +354,7 @@ def test_rows_of_scores_are_never_taken_for_counts(tmp_path: Path) -> None:
         ({"sql": "oracle"}, "sql must be one of 'duckdb'"),
         ({"table": " "}, "table must be a name; found ' '"),
         ({"bins": 0}, "bins must be at least 1"),
-        ({"score": None}, "score must be a string; found NoneType"),
+        ({"score_column": None}, "score_column must be a string; found NoneType"),
     ],
 )
 def test_bad_arguments_of_a_query_are_refused(changed: Any, message: str) -> None:
@@ -359,10 +365,13 @@ def test_bad_arguments_of_a_query_are_refused(changed: Any, message: str) -> Non
 def test_the_command_line_prints_queries_and_reads_counts(
     counts_file: Path, tmp_path: Path
 ) -> None:
-    names = [x for key in COLUMNS for x in (f"--{key}", COLUMNS[key])]
+    names = [x for key in COLUMNS for x in (f"--{key.removesuffix('_column')}", COLUMNS[key])]
     asked = ["counts", "--sql", "duckdb", *names, "--group", "g", "--bins", "50"]
     printed = invoke(*asked)
-    assert printed.stdout.strip() == counts_query("duckdb", **COLUMNS, groups="g", bins=50).strip()
+    assert (
+        printed.stdout.strip()
+        == counts_query("duckdb", **COLUMNS, group_columns="g", bins=50).strip()
+    )
     refine = ["--refine", str(counts_file), "--measure", "tpr@0.01"]
     second = engine("duckdb", tmp_path)(invoke(*asked, *refine).stdout)
     for name in np.unique(G):

@@ -62,8 +62,12 @@ def check_points(
     y_score: ArrayLike | None,
     sample_weight: ArrayLike | None,
     pos_label: Label | None,
+    *,
+    is_labelled: bool = False,
 ) -> StreamedPoints | None:
     """Check points as a user gives them; None where there are none."""
+    if y_true is None and is_labelled:
+        raise InvalidInputError("y_true must be given; found None")
     if y_score is None:
         raise InvalidInputError("y_score must be given; found None")
     if np.size(y_score) == 0 and (y_true is None or np.size(y_true) == 0):

@@ -139,9 +139,9 @@ class Refinement:
         sql: Dialect,
         *,
         table: str,
-        score: str,
-        label: str,
-        groups: str | Sequence[str] = (),
+        score_column: str,
+        label_column: str,
+        group_columns: str | Sequence[str] = (),
         bins: int = N_BINS,
     ) -> str:
         """Return the query of `counts_query` that splits the ranges, too.
@@ -153,10 +153,11 @@ class Refinement:
 
         Parameters
         ----------
-        sql, table, score, label, groups, bins
+        sql, table, score_column, label_column, group_columns, bins
             See `fastad.streaming.counts_query`.
         """
-        return split_query([self], CountsQuery(sql, table, score, label, groups, bins))
+        query = CountsQuery(sql, table, score_column, label_column, group_columns, bins)
+        return split_query([self], query)
 
     def _split(self) -> tuple[list[tuple[float, float]], int, int]:
         """Return ranges, in how many equal parts to split each, and the number of all cells.
@@ -185,9 +186,7 @@ class Refinement:
         pos_label: Label | None = None,
     ) -> None:
         """Count the points of a batch that lie in the ranges; see `ScoreSketch.update`."""
-        if y_true is None:
-            raise InvalidInputError("y_true must be given; found None")
-        points = check_points(y_true, y_score, sample_weight, pos_label)
+        points = check_points(y_true, y_score, sample_weight, pos_label, is_labelled=True)
         if points is not None:
             self._counter.count_points(points)
 

@@ -280,9 +280,7 @@ class ScoreSketch(CellMeasures):
             If fewer points without a label were counted in a cell than are labelled now; nothing
             is moved then.
         """
-        if y_true is None:
-            raise InvalidInputError("y_true must be given; found None")
-        points = check_points(y_true, y_score, sample_weight, pos_label)
+        points = check_points(y_true, y_score, sample_weight, pos_label, is_labelled=True)
         if points is None:
             return
         unknown = self.label_points(points)

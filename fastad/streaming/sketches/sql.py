@@ -35,9 +35,9 @@ def counts_query(
     sql: Dialect,
     *,
     table: str,
-    score: str,
-    label: str,
-    groups: str | Sequence[str] = (),
+    score_column: str,
+    label_column: str,
+    group_columns: str | Sequence[str] = (),
     bins: int = N_BINS,
 ) -> str:
     """Return the query by which a database counts scores in bins.
@@ -53,9 +53,9 @@ def counts_query(
         Dialect.
     table : str
         Name of the table, or what else stands behind FROM, as it is written there.
-    score, label : str
+    score_column, label_column : str
         Columns of the scores, and of the labels 0 and 1, or booleans. The names are quoted.
-    groups : str or sequence of str, optional
+    group_columns : str or sequence of str, optional
         Columns whose values divide the rows into groups.
     bins : int, default 4096
         Number of bins.
@@ -74,11 +74,11 @@ def counts_query(
     Examples
     --------
     >>> from fastad.streaming import counts_query
-    >>> query = counts_query("duckdb", table="scores", score="s", label="y")
+    >>> query = counts_query("duckdb", table="scores", score_column="s", label_column="y")
     >>> print(query.splitlines()[2])
       FROM (SELECT CAST("s" AS DOUBLE) AS fastad_score FROM scores) AS fastad_scores
     """
-    return CountsQuery(sql, table, score, label, groups, bins).write()
+    return CountsQuery(sql, table, score_column, label_column, group_columns, bins).write()
 
 
 class CountsQuery(NamedTuple):
@@ -86,9 +86,9 @@ class CountsQuery(NamedTuple):
 
     sql: Dialect
     table: str
-    score: str
-    label: str
-    groups: str | Sequence[str]
+    score_column: str
+    label_column: str
+    group_columns: str | Sequence[str]
     bins: int
 
     def write(self, ranges: Sequence[tuple[float, float]] = (), n_parts: int = 1) -> str:
@@ -103,7 +103,7 @@ class CountsQuery(NamedTuple):
 
     def _write(self, keys: Mapping[str, str]) -> str:
         syntax = _SYNTAX[check_choice(self.sql, DIALECTS, "sql")]
-        for name in ("table", "score", "label"):
+        for name in ("table", "score_column", "label_column"):
             text = getattr(self, name)
             check_type(text, str, name, "a string")
             if not text.strip():
@@ -112,12 +112,12 @@ class CountsQuery(NamedTuple):
         def quoted(name: str) -> str:
             return syntax.quote + name.replace(syntax.quote, 2 * syntax.quote) + syntax.quote
 
-        columns = [quoted(name) for name in check_column_names(self.groups, "groups")]
+        columns = [quoted(name) for name in check_column_names(self.group_columns, "group_columns")]
         grouping = "".join(f"{name}, " for name in columns)
         key = ", ".join(keys)
         selected = ", ".join(f"{expression} AS {name}" for name, expression in keys.items())
-        score = f"{syntax.to_float.format(quoted(self.score))} AS fastad_score"
-        label = f"{syntax.to_integer.format(quoted(self.label))} AS fastad_label"
+        score = f"{syntax.to_float.format(quoted(self.score_column))} AS fastad_score"
+        label = f"{syntax.to_integer.format(quoted(self.label_column))} AS fastad_label"
         # Some databases would copy a common subquery of all rows. Samples of one label are counted
         # in half the time of sums of conditions.
         return f"""\
@@ -163,7 +163,7 @@ def _by_range(ranges: Sequence[tuple[float, float]], leaf: Callable[[int, str, s
 
 
 def _keys_within(ranges: Sequence[tuple[float, float]], n_parts: int) -> dict[str, str]:
-    """Return what to group by so that ranges, and what lies between them, are counted apart.
+    """Return the keys by which ranges, and the scores between them, are counted apart.
 
     Keys rise with the score: ranges have odd numbers, to which parts add a fraction.
     """
