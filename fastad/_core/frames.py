@@ -207,7 +207,12 @@ def is_missing(values: npt.NDArray[Any]) -> BoolVector:
     # Seen at once for strings, of which there are most.
     if set(map(type, entries)) <= _NEVER_MISSING:
         return np.zeros(values.shape, np.bool_)
-    return np.array([is_absent(entry) or _is_nan(entry) for entry in entries], np.bool_)
+    return np.array([is_missing_entry(entry) for entry in entries], np.bool_)
+
+
+def is_missing_entry(entry: Any) -> bool:
+    """Return whether an entry is missing: NaN, NaT, None, or NA of pandas."""
+    return is_absent(entry) or _is_nan(entry)
 
 
 def is_absent(entry: Any) -> bool:

@@ -6,8 +6,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.arrays import RowIndex, as_readonly, check_rows, refuse_merged, set_all_readonly
-from fastad._core.frames import is_absent, refuse_masked, table_columns
+from fastad._core.arrays import (
+    RowIndex,
+    as_readonly,
+    check_rows,
+    python_values,
+    refuse_merged,
+    set_all_readonly,
+)
+from fastad._core.frames import is_missing_entry, refuse_masked, table_columns
 from fastad._core.parameters import short_repr
 from fastad._core.results import Result
 from fastad._core.text_tables import count_text
@@ -86,7 +93,7 @@ def read_keys(
         column = _with_one_class(table[name])
         if column is not None:
             codes, distinct = factorize(column, f"table[{name!r}]", RowIndex(n_rows))
-            classes, class_names = codes, distinct.tolist()
+            classes, class_names = codes, python_values(distinct)
     detectors, detector_names = read("detector")
     params, params_names = _parameters(table, keys["params"], n_rows)
     folds, fold_names = read("fold")
@@ -148,7 +155,9 @@ def numbers(column: Any, name: str, *, kind: str = _COLUMN) -> FloatVector:
     try:
         values: npt.NDArray[Any] = np.asarray(column)
         if values.dtype == object:
-            flat = [np.nan if _is_missing(cell) else cell for cell in values.reshape(-1).tolist()]
+            flat = [
+                np.nan if is_missing_entry(cell) else cell for cell in values.reshape(-1).tolist()
+            ]
             values = np.asarray(flat).reshape(values.shape)
     except (ValueError, TypeError) as error:
         raise InvalidInputError(f"{name} must be {kind}; found {error}") from None
@@ -175,17 +184,13 @@ def strings(column: Any, name: str) -> list[str | None]:
         raise InvalidInputError(f"{name} must be a column; found shape {values.shape}")
     if values.dtype.kind in "fMm":  # of a float32 its own digits, of a date no number
         return [None if cell != cell else _string(cell) for cell in values]
-    return [None if _is_missing(cell) else _string(cell) for cell in values.tolist()]
+    return [None if is_missing_entry(cell) else _string(cell) for cell in values.tolist()]
 
 
 def _string(cell: Any) -> str:
     if isinstance(cell, float | np.floating) and float(cell).is_integer():
         return f"{float(cell):.0f}"  # a missing value in the column has made integers floats
     return str(cell)
-
-
-def _is_missing(cell: Any) -> bool:
-    return is_absent(cell) or (isinstance(cell, float) and cell != cell)
 
 
 def _combined(
@@ -196,9 +201,11 @@ def _combined(
         return np.zeros(n_rows, np.int64), [None]
     if len(columns) == 1:
         codes, names = columns[0]
-        return codes, names.tolist()
+        return codes, python_values(names)
     codes, indices = _numbered([codes for codes, _ in columns])
-    parts = [names[index].tolist() for (_, names), index in zip(columns, indices, strict=True)]
+    parts = [
+        python_values(names[index]) for (_, names), index in zip(columns, indices, strict=True)
+    ]
     return codes, list(zip(*parts, strict=True))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fastad._core.arrays import python_values
 from fastad._core.parameters import N_RESAMPLES, check_count, check_inside
 from fastad._core.random import numbered_generator, random_key
 from fastad._core.text_tables import count_text
@@ -188,7 +189,7 @@ def _data_sets(
             refuse_missing_scores(values, labels, label)
     codes, names = factorize(groups, "groups", labels.row_index)
     parts = {}
-    for i, group in enumerate(names.tolist()):
+    for i, group in enumerate(python_values(names)):
         rows = codes == i
         some = [(name, label, values[rows]) for name, label, values in checked]
         parts[f" on {group}"] = rank_detectors(check_labels(labels.values[rows]), some)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import typer
 
+from fastad._core.arrays import python_values
 from fastad._core.parameters import check_choice
 from fastad._core.progress import LATE
 from fastad.cli._console import (
@@ -23,11 +24,7 @@ from fastad.cli._saving import check_output, deliver, versioned_json
 from fastad.cli._scored_tables import ScoreColumns, ScoredTable, read_scored_table
 from fastad.errors import InvalidTypeError, UndefinedMeasureError
 from fastad.uncertainty.comparisons.comparison import adjust_together, compare_all
-from fastad.uncertainty.comparisons.comparison_results import (
-    Comparisons,
-    IndependentComparison,
-    difference_text,
-)
+from fastad.uncertainty.comparisons.comparison_results import Comparisons, IndependentComparison
 from fastad.uncertainty.comparisons.corrections import CORRECTIONS
 from fastad.uncertainty.comparisons.independent import compare_independent
 
@@ -116,7 +113,7 @@ def run_compare_independent(
     adjusted = CORRECTIONS[correction](np.array([each.p_value for each in results.values()]))
     p_values = dict(zip(results, adjusted.tolist(), strict=True))
     summaries = {
-        name: difference_text(result, p_values[name], correction)
+        name: result.corrected_summary(p_values[name], correction)
         for name, result in results.items()
     }
     for table in tables:
@@ -157,7 +154,7 @@ def _compare_groups(
     if not table.groups:
         return {(): compare_all(table.labels, table.scores, clusters=table.clusters, **options)}, []
     rows_of: dict[tuple[Any, ...], list[int]] = {}
-    keys = zip(*(values.tolist() for values in table.groups.values()), strict=True)
+    keys = zip(*map(python_values, table.groups.values()), strict=True)
     for row, key in enumerate(keys):
         rows_of.setdefault(key, []).append(row)
     results: dict[tuple[Any, ...], Comparisons] = {}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import typer
 
+from fastad._core.arrays import python_values
 from fastad._core.files import save_text, written_aside
 from fastad._core.results import plain_rows
 from fastad._core.text_tables import some_of
@@ -280,7 +281,7 @@ def _join(parts: Sequence[AnyVector]) -> AnyVector:
     if any(part.dtype == object for part in parts):
         return np.concatenate([part.astype(object) for part in parts])
     if len({part.dtype.kind for part in parts}) > 1:
-        parts = [np.array([str(name) for name in part.tolist()]) for part in parts]
+        parts = [np.array([str(name) for name in python_values(part)]) for part in parts]
     joined = np.concatenate(parts)
     if joined.dtype.kind != "U":
         return joined

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fastad._core.arrays import RowIndex
+from fastad._core.arrays import RowIndex, python_values
 from fastad._core.parameters import significance_level
 from fastad._core.random import random_key
 from fastad._core.suggestions import suggests_arguments
@@ -215,7 +215,7 @@ def _slices(samples: _Samples, column: str) -> list[tuple[str, _Samples]]:
         ends = np.cumsum(np.bincount(of_side, minlength=len(distinct)))
         for part, rows in zip(parts, np.split(order, ends[:-1]), strict=True):
             part.append(side.part(rows))
-    names = map(str, distinct.tolist())
+    names = map(str, python_values(distinct))
     return [(name, _Samples(part, samples.rules)) for name, part in zip(names, parts, strict=True)]
 
 
@@ -255,7 +255,7 @@ def _adjusted(rows: list[GateRow], requirement: Requirement, rules: Policy) -> l
 
 
 def _not_in_power(rules: Policy) -> str:
-    """Return what of a policy the power does not allow for, in words."""
+    """Return the parts of a policy for which the power does not allow, in words."""
     given = [name for name in ("clusters", "weights", "blocks") if getattr(rules, name) is not None]
     given += ["contamination"] * bool(rules.contamination)
     given += ["independent samples"] * (rules.design == "independent")

@@ -138,6 +138,9 @@ def _rows_of(new: ScoredRows, old: ScoredRows, policy: Policy) -> IntVector | sl
         codes, distinct = factorize(ids[0], policy.id, RowIndex(new.n_rows))
         _refuse_repeated(codes, distinct, "new", policy)
         return slice(None)
+    if np.result_type(*ids).kind == "f":
+        # As one type of floats, large integers would be merged.
+        ids = [values.astype(object) for values in ids]
     codes, distinct = factorize(np.concatenate(ids), policy.id, RowIndex(new.n_rows + old.n_rows))
     of_new, of_old = codes[: new.n_rows], codes[new.n_rows :]
     texts = []

@@ -1,5 +1,6 @@
 """Columns of result tables by name: what is read, what is left out, and what may be meant."""
 
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -177,3 +178,12 @@ def test_misspelt_labels_of_a_table(text: str, ending: str) -> None:
         with pytest.raises(InvalidInputError) as caught:
             call()
         assert str(caught.value).endswith(ending)
+
+
+def test_dates_are_names_and_cells_without_a_value_no_parameters() -> None:
+    days = pd.to_datetime(["2026-11-27", "2026-11-28"] * 2)
+    missing = [Decimal("NaN"), np.float32("nan"), np.datetime64("NaT"), None]
+    columns = {"dataset": ["a"] * 4, "detector": ["x", "x", "y", "y"], "fold": days}
+    table = ResultTable.from_table({**columns, "k": missing, "auc": [0.5, 0.6, 0.7, 0.8]})
+    assert table.detectors == ["x", "y"]
+    assert [str(fold) for fold in table.folds] == ["2026-11-27 00:00:00", "2026-11-28 00:00:00"]

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fastad
@@ -273,3 +274,12 @@ def test_warnings_are_messages_without_a_place_in_the_sources(tmp_path: Path) ->
     assert result.exit_code == 0
     (warning,) = (line for line in result.stderr.splitlines() if "not known" in line)
     assert warning.startswith("Warning: auc: with fewer than ")
+
+
+def test_groups_by_dates_are_named_as_evaluate_names_them(tmp_path: Path) -> None:
+    days = np.array(["2026-11-27", "2026-11-28"], "datetime64[ns]")[np.arange(600) % 2]
+    path = tmp_path / "days.parquet"
+    pd.DataFrame({"y": Y, "day": days, **SCORES}).to_parquet(path)
+    rows = json.loads(stdout_of("compare", path, "--group", "day", "--json"))["comparisons"]
+    tables = json.loads(stdout_of("evaluate", path, "--group", "day", "--json"))["detectors"]
+    assert {row["group"]["day"] for row in rows} == {row["group"]["day"] for row in tables}

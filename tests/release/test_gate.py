@@ -446,3 +446,20 @@ def test_kinds_that_are_missing_are_named() -> None:
     assert [row.slice_value for row in decide(margin).rows] == ["a", "b", "c"]
     with pytest.raises(InvalidInputError, match="segments must be given for a measure at one thr"):
         read_policy({"require": [{"measure": "tpr@0.1", "margin": 0.1, "segments": ["site"]}]})
+
+
+def test_slices_by_dates_are_named_as_kinds_by_dates_are() -> None:
+    days = np.array(["2026-11-27", "2026-11-28"], "datetime64[ns]")[np.arange(N) // 6 % 2]
+    result = decide({**MARGIN, "slices": ["day"]}, new=table(NEW, day=days))
+    names = [row.slice_value for row in result.rows]
+    assert names == ["2026-11-27 00:00:00", "2026-11-28 00:00:00"]
+
+
+def test_large_ids_of_two_types_are_joined_exactly() -> None:
+    """As one type of NumPy both would be floats, of which two integers are one."""
+    ids = np.arange(N, dtype=np.int64) + 2**53
+    shifted = np.append(ids[1:], ids[-1] + 1).astype(np.uint64)
+    with pytest.raises(InvalidInputError, match="1 in new alone"):
+        decide(MARGIN, new=table(NEW, id=ids), old=table(OLD, id=shifted), id="id")
+    same = decide(MARGIN, new=table(NEW, id=ids), old=table(OLD, id=ids.astype("u8")), id="id")
+    assert same.rows[0].test == decide(MARGIN).rows[0].test

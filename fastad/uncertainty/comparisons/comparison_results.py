@@ -15,7 +15,67 @@ NO_VARIANCE = "the estimated variance is zero, and the interval one of disjoint 
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison(Record):
+class _Difference(Record):
+    """The difference of a measure between two detectors or samples, and its verdict."""
+
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    method: str
+    confidence_level: float
+    measure: str
+    higher_is_better: bool
+    names: tuple[str, str]
+    values: tuple[float, float]
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the difference is significant at this confidence level."""
+        return self.p_value <= significance_level(self.confidence_level)
+
+    @property
+    def better(self) -> str:
+        """Name of the one with the better value."""
+        return self.names[0 if (self.difference > 0) == self.higher_is_better else 1]
+
+    @property
+    def summary(self) -> str:
+        """The result in a sentence."""
+        return self.corrected_summary()
+
+    def corrected_summary(self, adjusted: float | None = None, correction: str = "") -> str:
+        """Return the result in a sentence, whose verdict is by an adjusted p-value if one is given.
+
+        Parameters
+        ----------
+        adjusted : float, optional
+            p-value that allows for the number of comparisons.
+        correction : str
+            How it was adjusted.
+        """
+        first, second = self.names
+        level, p = level_text(self.confidence_level), format_p(self.p_value, "p")
+        if adjusted is None:
+            adjusted = self.p_value
+        elif adjusted != self.p_value:
+            level, p = f"unadjusted {level}", f"{p}, {correction} {format_p(adjusted)}"
+        if adjusted <= significance_level(self.confidence_level):
+            worse = second if self.better == first else first
+            text = f"{self.better} is better than {worse} in {self.measure}"
+        else:
+            text = f"{first} and {second} do not differ significantly in {self.measure}"
+        return (
+            f"{text}: {first} - {second} = {self.difference:.4f} "
+            f"({level} interval {self.low:.4f} to {self.high:.4f}, {p}, {self.method})."
+        )
+
+    def __str__(self) -> str:
+        return self.summary
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(_Difference):
     """The difference of two detectors in one measure, with its confidence interval.
 
     Attributes
@@ -63,16 +123,6 @@ class Comparison(Record):
         Effect of clusters, blocks or real weights, on the detector on which it is the larger.
     """
 
-    difference: float
-    low: float
-    high: float
-    p_value: float
-    method: str
-    confidence_level: float
-    measure: str
-    higher_is_better: bool
-    names: tuple[str, str]
-    values: tuple[float, float]
     n_anomalies: int
     n_normals: int
     min_difference: float | None = None
@@ -87,27 +137,18 @@ class Comparison(Record):
 
     _optional, _derived = ("sampling",), ("summary",)
 
-    @property
-    def is_significant(self) -> bool:
-        """Whether the difference is significant at this confidence level."""
-        return self.p_value <= significance_level(self.confidence_level)
-
-    @property
-    def summary(self) -> str:
-        """The result in a sentence."""
-        return self.corrected_summary()
-
     def corrected_summary(self, adjusted: float | None = None, correction: str = "") -> str:
-        """Return the result in a sentence, whose verdict is by an adjusted p-value if one is given.
+        """Return the result in a sentence, and the samples that the smallest difference requires.
 
         Parameters
         ----------
         adjusted : float, optional
-            p-value that allows for the number of comparisons.
+            p-value that allows for the number of comparisons, by which the verdict is.
         correction : str
             How it was adjusted.
         """
-        summary = difference_text(self, adjusted, correction)
+        # By name, as a class with slots is another one than that of `super()`.
+        summary = _Difference.corrected_summary(self, adjusted, correction)
         if self.required_anomalies is None or self.required_anomalies_interval is None:
             return summary
         fewest, most = self.required_anomalies_interval
@@ -119,12 +160,9 @@ class Comparison(Record):
             f"{self.n_anomalies}."
         )
 
-    def __str__(self) -> str:
-        return self.summary
-
 
 @dataclass(frozen=True, slots=True)
-class IndependentComparison(Record):
+class IndependentComparison(_Difference):
     """The difference of one measure on two independent samples, with its confidence interval.
 
     Attributes
@@ -166,16 +204,6 @@ class IndependentComparison(Record):
         Number of replicates, and how many of them left the measure undefined.
     """
 
-    difference: float
-    low: float
-    high: float
-    p_value: float
-    method: str
-    confidence_level: float
-    measure: str
-    higher_is_better: bool
-    names: tuple[str, str]
-    values: tuple[float, float]
     intervals: tuple[Interval, ...]
     n_anomalies: tuple[int, int]
     n_normals: tuple[int, int]
@@ -186,49 +214,6 @@ class IndependentComparison(Record):
     n_undefined: int = 0
 
     _derived = ("summary",)
-
-    @property
-    def is_significant(self) -> bool:
-        """Whether the difference is significant at this confidence level."""
-        return self.p_value <= significance_level(self.confidence_level)
-
-    @property
-    def summary(self) -> str:
-        """The result in a sentence."""
-        return difference_text(self)
-
-    def __str__(self) -> str:
-        return self.summary
-
-
-def _better_of(result: "Comparison | IndependentComparison") -> str:
-    """Return the name of the better of two."""
-    return result.names[0 if (result.difference > 0) == result.higher_is_better else 1]
-
-
-def difference_text(
-    result: "Comparison | IndependentComparison",
-    adjusted: float | None = None,
-    correction: str = "",
-) -> str:
-    """Return a difference in a sentence."""
-    first, second = result.names
-    level, p_values = level_text(result.confidence_level), format_p(result.p_value, "p")
-    if adjusted is None:
-        adjusted = result.p_value
-    elif adjusted != result.p_value:
-        level, p_values = f"unadjusted {level}", f"{p_values}, {correction} {format_p(adjusted)}"
-    if adjusted <= significance_level(result.confidence_level):
-        better = _better_of(result)
-        worse = second if better == first else first
-        text = f"{better} is better than {worse} in {result.measure}"
-    else:
-        text = f"{first} and {second} do not differ significantly in {result.measure}"
-    return (
-        f"{text}: {first} - {second} = {result.difference:.4f} "
-        f"({level} interval {result.low:.4f} to {result.high:.4f}, "
-        f"{p_values}, {result.method})."
-    )
 
 
 class Comparisons(TableResult, NamedParts[tuple[str, str], Comparison]):
@@ -275,7 +260,7 @@ class Comparisons(TableResult, NamedParts[tuple[str, str], Comparison]):
         # Verdicts allow for the number of comparisons; intervals do not.
         level = f"{intervals_text(first.confidence_level)}, unadjusted"
         better = [
-            _better_of(each)
+            each.better
             if adjusted <= significance_level(each.confidence_level)
             else "not significant"
             for each, adjusted in zip(self.values(), self.adjusted_p_values.values(), strict=True)
