@@ -23,7 +23,7 @@ from fastad._core.types import (
 from fastad._kernels.ordering import kinds as kernels
 from fastad.errors import InvalidInputError
 from fastad.evaluation.operating_point import OperatingPoint
-from fastad.measures.flagged import lowest_flagged, points_flagged
+from fastad.measures.flagged import flags, points_flagged
 from fastad.measures.measure import BoundMeasure, Extremes
 from fastad.ordering.counts import OrderedCounts
 from fastad.ordering.groups import Groups
@@ -200,7 +200,7 @@ class PartCounter:
         if not self.points:
             return
         thresholds = [x.threshold for x in self.points if x.threshold is not None]
-        flagged = [scores >= lowest_flagged(x, scores.dtype) for x in thresholds]
+        flagged = [flags(scores, x) for x in thresholds]
         for part, own in (("kinds", anomalous), ("segments", ~anomalous)):
             member = members.get(part)
             by_name = self.counts.setdefault(part, {})

@@ -37,6 +37,7 @@ from fastad._core.results import (
     interval_columns,
     plain_rows,
 )
+from fastad._core.text_tables import level_text
 from fastad._core.types import FloatVector, Point
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.labeling.drawn_rows import DrawnRows, check_rounds
@@ -46,6 +47,7 @@ from fastad.labeling.score_orders import ScoreOrder, check_all_scores
 from fastad.labeling.targets import BoundTarget, Targets, check_targets
 from fastad.labeling.weights import LabeledRows
 from fastad.labeling.working_model import Cells, WorkingModel, logistic_regression
+from fastad.measures.flagged import flags
 from fastad.uncertainty.samples.closed_forms import (
     logit_ends,
     normal_quantile,
@@ -157,7 +159,7 @@ class LabeledEstimates(ShortRepr, TableResult):
         """Numbers of labels, and why intervals are unreliable."""
         notes = [
             f"{self.n_labels} of {self.n_rows} rows have labels, {self.n_anomalies} are anomalies; "
-            f"intervals at {self.confidence_level:.0%}"
+            f"intervals at {level_text(self.confidence_level)}"
         ]
         if self.n_unused:
             notes.append(f"{self.n_unused} labels behind the first missing one are not used yet")
@@ -460,7 +462,7 @@ def _missed(
 ) -> LabeledEstimate:
     """Return the anomalies below a threshold: estimated, found, and how many there are at most."""
     (name,) = target.detectors
-    below = scores[name] < target.bound.parameters["threshold"]
+    below = ~flags(scores[name], target.bound.parameters["threshold"])
     is_below = below[labels.row]
     found = is_below & (labels.label == 1)
     weight, of_variance, _ = labels.weights(is_below.astype(np.float64))

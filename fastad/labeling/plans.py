@@ -13,6 +13,7 @@ from fastad._core.parameters import check_count, check_inside, check_type
 from fastad._core.random import numbered_generator, random_key
 from fastad._core.results import Column, ShortRepr, TableResult, plain_rows
 from fastad._core.suggestions import suggests_arguments
+from fastad._core.text_tables import level_text
 from fastad._core.types import FloatVector, Point, ScoreVector
 from fastad.errors import InvalidInputError
 from fastad.labeling.drawn_rows import DrawnRows, check_file, check_rounds, read_drawn
@@ -90,7 +91,7 @@ class LabelingDesign(ShortRepr, TableResult):
         """What the table supposes."""
         return [
             f"{self.budget} of {self.probability.shape[0]} rows, half-widths at "
-            f"{self.confidence_level:.0%}, as the working model expects"
+            f"{level_text(self.confidence_level)}, as the working model expects"
         ]
 
 

@@ -140,7 +140,8 @@ def _bind(target: str, detectors: Sequence[str]) -> BoundTarget:
 def _bind_measure(measure: str) -> BoundMeasure:
     if measure.startswith(MISSED.key):
         with suppress(ValueError):
-            return MISSED.bind(threshold=float(measure.removeprefix(MISSED.key)))
+            threshold = ThresholdValue().read(measure.removeprefix(MISSED.key), "target")
+            return MISSED.bind(threshold=threshold)
         raise InvalidInputError(f"target must have a number as its threshold; found {measure!r}")
     try:
         bound = bind(measure, {})

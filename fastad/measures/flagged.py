@@ -12,7 +12,7 @@ import numpy as np
 
 from fastad._core.arrays import set_readonly
 from fastad._core.declared import Integer, Prevalence, Rate, ThresholdValue
-from fastad._core.types import ArrayLike, BoolVector, Count, Label, Point, Threshold
+from fastad._core.types import AnyVector, ArrayLike, BoolVector, Count, Label, Point, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import Extremes, Measure
 from fastad.measures.points import exact, hits_among, need_both, need_normals, part_around_fpr
@@ -324,6 +324,14 @@ def lowest_flagged(threshold: Threshold, dtype: np.dtype[Any]) -> Threshold:
             lowest: Threshold = np.asarray(threshold).astype(common).item()
         return lowest
     return threshold
+
+
+def flags(scores: AnyVector, threshold: Threshold) -> BoolVector:
+    """Return which scores reach a threshold; the points of their curve that do are the same."""
+    lowest = lowest_flagged(threshold, scores.dtype)
+    # As its own float, NumPy does not round the threshold to the type of the scores once more.
+    reached: BoolVector = scores >= (np.float64(lowest) if scores.dtype.kind == "f" else lowest)
+    return reached
 
 
 def points_flagged(counts: OrderedCounts, threshold: Threshold) -> int:

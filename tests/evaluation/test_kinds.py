@@ -444,3 +444,15 @@ def test_classes_of_the_papers_data_sets_are_sub_problems(name: str) -> None:
             rows = (y == 0) | (classes == kind)
             alone = fastad.evaluate(y[rows], values[rows], measures=measures)["score"]
             assert dict(each) == dict(alone)
+
+
+def test_kinds_reach_a_threshold_as_the_curve_does() -> None:
+    """Of float32 the number that 0.7 is printed for lies below it in float64."""
+    scores = np.array([0.7, 0.2, 0.9, 0.1], np.float32)
+    result = fastad.evaluate(
+        [1, 0, 1, 0], scores, measures=["auc"], threshold=np.float64(0.7), kinds=["a", "", "b", ""]
+    )["score"]
+    (point,) = result.operating_points
+    assert point.tp == 1
+    assert point.kinds is not None
+    assert dict(zip(point.kinds.names, point.kinds.n_events, strict=True)) == {"a": 0, "b": 1}

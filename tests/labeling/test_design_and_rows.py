@@ -356,3 +356,13 @@ def test_sizes_have_the_least_product_of_variances(monkeypatch: pytest.MonkeyPat
         p = np.minimum(plans._sizes(unknown, targets, expected, n_labels), 1)
         assert unknown @ p == pytest.approx(n_labels)
         assert product(p) == pytest.approx(best.fun, abs=2e-3)
+
+
+def test_a_score_next_to_a_large_threshold_is_missed() -> None:
+    """As floats 2^53 and 2^53 + 1 are one number."""
+    scores = np.repeat([2**53, 2**53 + 1], 10)
+    target = f"missed@threshold{2**53 + 1}"
+    drawn = draw(design(scores, budget=20, target=target), rng=0)
+    labeled = drawn.with_labels(np.ones(20, int))
+    (found,) = estimate(scores, labeled, target=target).estimates
+    assert found.value == 10

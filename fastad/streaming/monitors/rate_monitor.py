@@ -19,7 +19,7 @@ from fastad._core.parameters import (
 )
 from fastad._core.types import ArrayLike, Label, Point, Threshold
 from fastad.errors import InvalidInputError, InvalidTypeError
-from fastad.measures.flagged import lowest_flagged
+from fastad.measures.flagged import flags
 from fastad.measures.rates import PROPORTIONS, RATES, TRIALS
 from fastad.measures.results import Confusion
 from fastad.streaming.sketches.cells import ANOMALY
@@ -300,9 +300,7 @@ class RateMonitor:
             self._count(0, 0)
             return
         scores = points.raw.scores
-        lowest = lowest_flagged(self.threshold, scores.dtype)
-        # As its own float, NumPy does not round the threshold to the type of the scores once more.
-        flagged = scores >= (np.float64(lowest) if scores.dtype.kind == "f" else lowest)
+        flagged = flags(scores, self.threshold)
         n_flagged = int(np.count_nonzero(flagged))
         if self.rate == FLAGGED_RATE:
             self._count(n_flagged, scores.shape[0])
