@@ -93,8 +93,7 @@ def run(
             return _rows_as_json(
                 "summary", {name: plain_rows(each.to_columns()) for name, each in shown.items()}
             )
-        plain = {name: result.to_dict()["detectors"] for name, result in results.items()}
-        return _rows_as_json("detectors", plain)
+        return _detectors_as_json(results)
 
     def print_text() -> None:
         for name, result in results.items():
@@ -157,7 +156,7 @@ def run_streamed(
                 print_result(str(result.breakdown))
 
     def make_json() -> str:
-        return _rows_as_json("detectors", {name: each.plain() for name, each in results.items()})
+        return _detectors_as_json(results)
 
     deliver(results, make_json, print_text, as_json=as_json, output=output)
 
@@ -250,6 +249,12 @@ def _number(text: str) -> float:
             f"must be a number, or a detector with its number (NAME=0.5); found {text!r}",
             param_hint="--threshold",
         ) from None
+
+
+def _detectors_as_json(results: Mapping[str, TableResult]) -> str:
+    return _rows_as_json(
+        "detectors", {name: each.to_dict()["detectors"] for name, each in results.items()}
+    )
 
 
 def _rows_as_json(kind: str, rows_of: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:

@@ -224,3 +224,14 @@ def test_command_line_names_what_is_wrong(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     run("evaluate", path, *COMMAND, "--kinds", "kind", "--output", page)
     assert "each kind against all normals" in page.read_text("utf-8")
+
+
+def test_groups_by_infinite_numbers_have_their_kinds(tmp_path: Path) -> None:
+    levels = np.where(np.arange(N) % 2, np.inf, 1.5)
+    path = save(tmp_path / "scores.parquet", {**COLUMNS, "level": levels})
+    options: dict[str, Any] = {"measures": "auc", "fpr": [0.1], "kind_columns": "kind"}
+    result = streaming.evaluate(path, score_columns="knn", group_columns="level", **options)
+    assert all(each["breakdown"] for each in result.to_dict()["detectors"])
+    arguments = ["--score", "knn", "--group", "level", "--memory", "64MB", "--json"]
+    rows = json_of("evaluate", str(path), *arguments)["detectors"]
+    assert {row["group"]["level"] for row in rows} == {1.5, "inf"}

@@ -503,3 +503,19 @@ def test_without_points_there_are_no_measures() -> None:
         six_hours().evaluate()
     assert six_hours().kept is None
     assert repr(counted()).startswith("SlidingEvaluation(1 groups, 6 panes")
+
+
+@given(st.integers(-(10**9), 4 * 10**9), st.integers(0, 999_999))
+def test_seconds_of_a_datetime_are_its_microseconds(seconds: int, micros: int) -> None:
+    time = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=seconds)
+    time = time.replace(microsecond=micros)
+    assert check_times(time.timestamp(), 1) == check_times(time, 1)
+
+
+def test_the_type_of_the_scores_is_kept_without_points() -> None:
+    evaluation = six_hours()
+    evaluation.update([1], [0.5], time=0)
+    evaluation.advance(30 * DAY)
+    for each in (evaluation, SlidingEvaluation.from_bytes(evaluation.to_bytes())):
+        with pytest.raises(InvalidInputError, match="y_score must contain float64"):
+            each.update([1], np.array([0.5], np.float32), time=30 * DAY)

@@ -323,7 +323,7 @@ class SlidingEvaluation:
                 for group, kept in self._state.groups.items()
             ]
             self._state.unread.clear()
-            latest, dropped = self._state.latest, self._state.dropped
+            latest, dropped, dtype = self._state.latest, self._state.dropped, self._state.dtype
         sketches: list[bytes] = []
         listed: list[Any] = []
         for group, panes, after_drop in groups:
@@ -335,6 +335,7 @@ class SlidingEvaluation:
             **self._state.limits._asdict(),
             "latest": latest,
             "dropped": dropped,
+            "dtype": None if dtype is None else dtype.str,
             "groups": listed,
         }
         header = json.dumps(plain).encode()
@@ -358,11 +359,11 @@ class SlidingEvaluation:
             )
             state = restored._state
             state.latest, state.dropped = plain["latest"], Dropped(*plain["dropped"])
+            state.dtype = None if plain["dtype"] is None else np.dtype(plain["dtype"])
             for group, after_drop, sizes in plain["groups"]:
                 kept = {}
                 for number, size in sizes:
                     kept[number] = ScoreSketch.from_bytes(content[start : start + size])
-                    state.dtype = kept[number].dtype
                     start += size
                 n_points = sum(int(sketch.n_points) for sketch in kept.values())
                 state.groups[restored_group(group)] = KeptGroup(kept, after_drop, n_points)

@@ -12,6 +12,7 @@ from fastad._core.results import (
     Result,
     TableResult,
     attribute_columns,
+    plain_record,
     plain_rows,
 )
 from fastad._core.text_tables import TextTable, level_text
@@ -149,10 +150,6 @@ class BoundedEvaluation(Result, NamedParts[str, BoundedValue]):
         return [Column("measure", self), *values, *_interval_columns([self])]
 
     def _content(self) -> dict[str, Any]:
-        return self.plain()
-
-    def plain(self) -> dict[str, Any]:
-        """Return plain values, without versions."""
         return {
             "measures": {key: self._plain_value(key) for key in self},
             "undefined": self.undefined,
@@ -264,26 +261,22 @@ class StreamedEvaluation(TableResult, NamedParts[Any, BoundedEvaluation]):
         ]
 
     def _content(self) -> dict[str, Any]:
-        return {"detectors": self.plain()}
-
-    def plain(self) -> list[dict[str, Any]]:
-        """Return plain values of each detector, without versions."""
         rows = [] if self.breakdown is None else plain_rows(self.breakdown.to_columns())
         results = []
         for key, table in self.items():
             group = dict(zip(self.group_columns, self._groups(key), strict=True))
             detector = self._detector(key)
-            named = {**group, "detector": detector}.items()
+            named = plain_record({**group, "detector": detector}).items()
             own = [row for row in rows if named <= row.items()]
             results.append(
                 {
                     **({"group": group} if group else {}),
                     "detector": detector,
-                    **table.plain(),
+                    **table._content(),
                     **({"breakdown": own} if own else {}),
                 }
             )
-        return results
+        return {"detectors": results}
 
     @property
     def notes(self) -> Sequence[str]:
