@@ -226,9 +226,14 @@ class TableResult(Result):
         """Reasons why values are undefined or were left out: a line each."""
         return getattr(self, "_notes", ())
 
+    def _text_above(self) -> str:
+        """Return the text above the table, if there is any."""
+        return ""
+
     def _blocks(self) -> list[TextTable | str]:
         """Return the printed parts: tables, lines of text, and empty ones between them."""
-        return [self.text_table(), *self.notes]
+        head = self._text_above()
+        return [*([head, ""] if head else []), self.text_table(), *self.notes]
 
     def __str__(self) -> str:
         blocks = self._blocks()
@@ -238,7 +243,7 @@ class TableResult(Result):
         return html_text(self._blocks())
 
     def page_body(self) -> str:
-        """Return what a page shows, in HTML."""
+        """Return the content of a page in HTML."""
         return html_text(self._blocks())
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
@@ -283,8 +288,8 @@ class TableResult(Result):
     ) -> str:
         """Return the table in Markdown: the best value bold, the next two marked.
 
-        Marked are comparable values: of a measure, or on a data set, by several detectors. Notes
-        are a list below the table.
+        Marked are comparable values: of a measure, or on a data set, by several detectors. Text
+        above the printed table is a paragraph, and notes are a list below the table.
 
         Parameters
         ----------
@@ -303,8 +308,8 @@ class TableResult(Result):
         return self._markdown_head() + table + (f"\n{notes}" if notes else "")
 
     def _markdown_head(self) -> str:
-        """Return what stands above the table in Markdown."""
-        return ""
+        """Return the text above the table in Markdown."""
+        return f"{self._text_above()}\n\n" if self._text_above() else ""
 
     def to_latex(
         self,
@@ -317,7 +322,7 @@ class TableResult(Result):
         """Return the table in LaTeX: the best three values shaded.
 
         It needs the packages ``booktabs`` and ``colortbl``. Values are marked as in `to_markdown`.
-        Notes are comments below the table.
+        Text above the printed table and notes are comments above and below it.
 
         Parameters
         ----------
@@ -333,8 +338,11 @@ class TableResult(Result):
         str
             LaTeX.
         """
-        notes = "".join(f"% {' '.join(note.splitlines())}\n" for note in self.notes)
-        return self._table_of(digits, columns).latex(caption, label) + notes
+        above, below = (
+            "".join(f"% {' '.join(text.splitlines())}\n" for text in texts if text)
+            for texts in ([self._text_above()], self.notes)
+        )
+        return above + self._table_of(digits, columns).latex(caption, label) + below
 
 
 def _cell(value: Any) -> str:

@@ -10,7 +10,6 @@ from fastad._core.parameters import N_RESAMPLES, check_flag
 from fastad._core.results import Column, TableResult
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.text_tables import (
-    TextTable,
     best_three,
     count_text,
     estimate_text,
@@ -102,8 +101,8 @@ class Recommendation(TableResult):
     def __repr__(self) -> str:
         return f"<Recommendation of {self.measure} for {self.target_measure}>"
 
-    def _blocks(self) -> list[TextTable | str]:
-        return [self.text, "", self.text_table(), *self.notes]
+    def _text_above(self) -> str:
+        return self.text
 
     @property
     def text(self) -> str:

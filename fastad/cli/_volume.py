@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastad._core.results import json_text
-from fastad._core.text_tables import TextTable
+from fastad._core.text_tables import TextTable, intervals_text
 from fastad.cli._console import data_from, print_result, print_table, progress_bar
 from fastad.cli._detectors import (
     Detectors,
@@ -64,7 +64,7 @@ def run(
 
 def _print(table: Volumes) -> None:
     estimates = [(name, key, volume) for name, row in table.items() for key, volume in row.items()]
-    level = 100 * estimates[0][2].confidence_level
+    interval = intervals_text(estimates[0][2].confidence_level)
     body = [
         [
             name,
@@ -76,7 +76,7 @@ def _print(table: Volumes) -> None:
         ]
         for name, key, volume in estimates
     ]
-    header = ["detector", "fpr", "threshold", "vol@fpr", f"{level:g}% interval", "cvol@fpr"]
+    header = ["detector", "fpr", "threshold", "vol@fpr", interval, "cvol@fpr"]
     print_table(TextTable(header, body))
     print_result(
         f"log10 volume of the box: {table.box.log_volume / np.log(10):.4g} "

@@ -12,7 +12,7 @@ import numpy as np
 from fastad._core.frames import table_columns
 from fastad._core.parameters import exact_number, nearest_float, short_repr
 from fastad._core.results import Column, Record, ShortRepr, TableResult, attribute_columns
-from fastad._core.text_tables import TextTable, count_text
+from fastad._core.text_tables import count_text
 from fastad._core.types import ArrayLike, IntVector, Label
 from fastad.errors import InvalidInputError
 from fastad.explain.averages import AVERAGES
@@ -151,8 +151,8 @@ class Explanation(ShortRepr, TableResult):
             Column("fastad", beside, str),
         ]
 
-    def _blocks(self) -> list[TextTable | str]:
-        return [self.summary, "", self.text_table(), *self.notes]
+    def _text_above(self) -> str:
+        return self.summary
 
     def _digits(self, value: float) -> str:
         decimals = -Decimal(self.value).as_tuple().exponent  # type: ignore[operator]  # is finite

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from fastad._core.arrays import check_rows
 from fastad._core.declared import Parameter
 from fastad._core.parameters import check_choice, check_inside, check_positive
+from fastad._core.text_tables import level_text
 from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
 from fastad.detectors.orientation import ResponseMethod
 from fastad.errors import InvalidInputError, InvalidTypeError
@@ -238,7 +239,7 @@ def _band_label(band: Any) -> str:
     if band.confidence_level == 1:
         return "certain bounds"
     kind = "simultaneous" if getattr(band, "simultaneous", True) else "pointwise"
-    return f"{100 * band.confidence_level:g}% {kind} band"
+    return f"{level_text(band.confidence_level)} {kind} band"
 
 
 def read_size(size: float | None, name: str) -> float | None:

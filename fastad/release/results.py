@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from fastad._core.results import Column, Record, TableResult
-from fastad._core.text_tables import DASH, TextTable, format_p, level_text, number_text
+from fastad._core.text_tables import DASH, format_p, level_text, number_text
 from fastad.uncertainty.comparisons.margin_results import FAIL, PASS, SKIP, UNDECIDED, MarginTest
 from fastad.uncertainty.comparisons.planned_power import GatePower
 
@@ -146,8 +146,8 @@ class GateResult(TableResult):
         yield Column("verdict", [row.verdict for row in rows], str)
         yield Column("reason", [row.reason for row in rows])
 
-    def _blocks(self) -> list[TextTable | str]:
-        return [f"gate: {self.verdict}", "", *super()._blocks()]
+    def _text_above(self) -> str:
+        return f"gate: {self.verdict}"
 
     def _content(self) -> dict[str, Any]:
         return {

@@ -374,8 +374,11 @@ def test_table_and_frame() -> None:
     assert lines[0] == result.text
     assert lines[2].startswith("select by ")
     assert "0.0% [0.0%, 0.0%]¹" in lines[3]
-    assert "tau with tpr@0.1" in result.to_markdown().splitlines()[0]
-    assert r"\cellcolor" in result.to_latex()
+    markdown, latex = result.to_markdown().splitlines(), result.to_latex()
+    assert markdown[:2] == [result.text, ""]
+    assert "tau with tpr@0.1" in markdown[2]
+    assert latex.startswith(f"% {result.text}\n")
+    assert r"\cellcolor" in latex
     assert repr(result) == "<Recommendation of tpr@0.1 for tpr@0.1>"
 
 

@@ -201,7 +201,7 @@ def test_a_detector_that_knows_its_columns_gets_them_in_its_order(
 def test_the_table_shows_each_detector_at_each_rate(table: Path) -> None:
     shown = run(table, "--detector", "knn", "--fpr", 0.1, "--fpr", 0.2, *FEW).splitlines()
     assert shown[0].split("  ")[0] == "detector"
-    assert "95% interval" in shown[0]
+    assert "95 % interval" in shown[0]
     result = estimates(table, "--detector", "knn", "--fpr", 0.1, "--fpr", 0.2)["knn"]
     for row, (at, one) in zip(shown[1:3], result.items(), strict=True):
         name, rate, threshold, value, *interval, complement = row.split()

@@ -42,7 +42,7 @@ def test_roc_bands_are_drawn_in_the_colours_of_their_lines(kind: Any) -> None:
         np.testing.assert_allclose(to_rgba_array(fill.get_facecolor()), [colour])
         assert display.bands[name].confidence_level == 0.9
     # One line of the legend says what all of them are.
-    assert legend_of(display.ax_)[-1] == f"90% {kind} band"
+    assert legend_of(display.ax_)[-1] == f"90 % {kind} band"
     assert len(legend_of(display.ax_)) == 4
 
 
@@ -62,7 +62,7 @@ def test_precision_recall_bands(prevalence: float | None) -> None:
     for name, fill in display.bands_.items():
         band = precision_recall_band(LABELS, SCORES[name], simultaneous=True, prevalence=prevalence)
         assert corners(fill) == bounds(band.recall, band)
-    assert legend_of(display.ax_)[-1] == "95% simultaneous band"
+    assert legend_of(display.ax_)[-1] == "95 % simultaneous band"
 
 
 def test_without_a_band_there_is_none() -> None:
@@ -87,8 +87,8 @@ def test_bands_from_results_in_any_order() -> None:
     curves = {name: fastad.roc_curve(LABELS, SCORES[name]) for name in SCORES}
     RocCurveDisplay(curves, bands={"tied": other}).plot(ax)
     assert [text for text in legend_of(ax) if "band" in text] == [
-        "95% pointwise band",
-        "50% pointwise band",
+        "95 % pointwise band",
+        "50 % pointwise band",
     ]
     recall = precision_recall_band(LABELS, SCORES["smooth"])
     pr_curve = fastad.precision_recall_curve(LABELS, SCORES["smooth"])

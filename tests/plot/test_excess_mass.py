@@ -125,4 +125,4 @@ def test_excess_mass_bands_cover_the_axis(xscale: Any) -> None:
         assert inside(band.low, display.ax_.get_ylim())
         colour = to_rgba(display.lines_[name].get_color(), 0.15)
         np.testing.assert_allclose(to_rgba_array(fill.get_facecolor()), [colour])
-    assert legend_of(display.ax_)[3:] == ["95% simultaneous band"]
+    assert legend_of(display.ax_)[3:] == ["95 % simultaneous band"]

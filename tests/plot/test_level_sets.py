@@ -85,7 +85,7 @@ def test_a_second_display_goes_on_and_hides_nothing(kind: str) -> None:
         assert new[0] <= old[0]
         assert new[1] >= old[1]
     DISPLAYS[kind](second.curves, bands=second.bands).plot(ax)
-    assert [text for text in legend_of(ax) if "band" in text] == ["95% simultaneous band"]
+    assert [text for text in legend_of(ax) if "band" in text] == ["95 % simultaneous band"]
     # To a logarithmic axis, and on with it.
     scale = {"mv": "yscale", "em": "xscale"}[kind]
     DISPLAYS[kind](first.curves).plot(ax, **{scale: "log"})

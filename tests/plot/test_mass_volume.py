@@ -138,7 +138,7 @@ def test_mass_volume_bands_are_valid_between_their_masses(kind: Any) -> None:
         )
         assert (band.low[:-1] <= between.low).all()
         assert (between.high <= band.high[1:]).all()
-    assert legend_of(display.ax_)[3:] == [f"90% {kind} band"]
+    assert legend_of(display.ax_)[3:] == [f"90 % {kind} band"]
 
 
 def test_bands_from_results_in_any_order() -> None:
