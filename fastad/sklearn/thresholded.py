@@ -13,12 +13,12 @@ from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from fastad._core.arrays import as_vector, check_rows
-from fastad._core.frames import is_missing, refuse_missing
 from fastad._core.parameters import check_inside, short_repr
 from fastad._core.types import IntVector, Label, Point, Threshold
 from fastad.detectors.orientation import anomaly_scores, kind_of, name_of
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 from fastad.measures.thresholds import threshold_at_rate
+from fastad.ordering.labels import check_labels
 from fastad.uncertainty.rates.guarantee import (
     GuaranteedThreshold,
     sample_size_for_guarantee,
@@ -249,9 +249,13 @@ class ThresholdedDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):  # t
                 f"y must be {n_samples} labels, because pos_label={self.pos_label!r} is given; "
                 f"found {short_repr(y)}"
             )
-        refuse_missing(is_missing(labels), "y")
         check_rows({"y": y, "X": X})
-        normal: IntVector = rows[labels != self.pos_label]
+        try:
+            checked = check_labels(labels, pos_label=self.pos_label)
+        except InvalidInputError as error:
+            argument = "pos_label" if error.argument == "pos_label" else "y"
+            raise type(error)(str(error).replace("y_true", "y"), argument=argument) from None
+        normal: IntVector = rows[checked.values == 0]
         return normal
 
     def _check_size(self, n_held_out: int) -> None:

@@ -162,13 +162,13 @@ class StudyConfig:
         return {
             "title": self.title,
             "seed": self.seed,
-            "data": _plain(data),
-            "protocol": _plain(dataclasses.asdict(self.protocol)),
-            "volumes": _plain(dataclasses.asdict(self.volumes)),
+            "data": data,
+            "protocol": dataclasses.asdict(self.protocol),
+            "volumes": dataclasses.asdict(self.volumes),
             "measures": keys_of(self.measures),
             **({"own_measures": own} if own else {}),
             "detectors": [repr(detector) for detector in self.detectors],
-            **{name: _plain(plan.to_dict()) for name, plan in self.extra.items()},
+            **{name: plan.to_dict() for name, plan in self.extra.items()},
         }
 
 
@@ -339,12 +339,3 @@ def _section(kind: type[Section], values: Any, name: str) -> Section:
     check_keys(table, [option.name for option in dataclasses.fields(kind)], f"{name}.")  # type: ignore[arg-type]
     options = {key: tuple(x) if isinstance(x, list) else x for key, x in table.items()}
     return kind(**options)
-
-
-def _plain(value: Any) -> Any:
-    """Return values as they are after writing and reading JSON."""
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value

@@ -155,11 +155,7 @@ def read_detectors(
         if not isinstance(entry, Mapping):
             raise mistyped(where, "be a table", short_repr(entry))
         for configuration in _read(dict(entry), where, folder):
-            # In any order of the parameters.
-            identity = (
-                configuration.detector,
-                frozenset(_named(*option, where) for option in configuration.options),
-            )
+            identity = _identity(configuration, where)
             if identity in configurations:
                 raise refused(
                     where, "differ from those before", f"{configuration.key} a second time"
@@ -181,18 +177,25 @@ def check_configurations(values: Any) -> tuple[Configuration, ...]:
     """Check that values are configurations, at least one, all different."""
     if not isinstance(values, Sequence) or isinstance(values, str):
         raise mistyped("detectors", "be a sequence of Configuration", short_repr(values))
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, frozenset[str]]] = set()
     for i, value in enumerate(values):
         if not isinstance(value, Configuration):
             raise mistyped(f"detectors[{i}]", "be a Configuration", short_repr(value))
-        if (value.detector, value.params) in seen:
+        identity = _identity(value, f"detectors[{i}]")
+        if identity in seen:
             raise refused(
                 f"detectors[{i}]", "differ from those before", f"{value.key} a second time"
             )
-        seen.add((value.detector, value.params))
+        seen.add(identity)
     if not seen:
         raise refused("detectors", "contain at least one Configuration", "none")
     return tuple(values)
+
+
+def _identity(configuration: Configuration, where: str) -> tuple[str, frozenset[str]]:
+    """Return what two equal configurations share: parameters count in any order."""
+    options = (_named(*option, where) for option in configuration.options)
+    return configuration.detector, frozenset(options)
 
 
 def _read(entry: dict[str, Any], where: str, folder: Path | None) -> Iterator[Configuration]:

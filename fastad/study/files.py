@@ -86,7 +86,7 @@ def runner_lock(folder: Path) -> Iterator[Callable[[Mapping[str, str]], None]]:
 
 
 def active_runner(folder: Path) -> str | None:
-    """Return who is at work in a folder; None where nobody is."""
+    """Return the process that works in a folder; None where there is none."""
     if not (folder / LOCK).exists():
         return None
     try:
@@ -114,7 +114,7 @@ def _lock(folder: Path, patience_s: float) -> "BaseFileLock":
 
 
 def _runner_note(folder: Path) -> str:
-    """Return who has noted that it is at work."""
+    """Return the process that has noted that it works in a folder."""
     try:
         values = json.loads((folder / RUNNER).read_bytes())
         return f"process {values['pid']} on {values['host']} (since {values['since']})"

@@ -218,6 +218,21 @@ def test_refusals_name_the_argument(options: dict[str, Any], argument: str) -> N
     assert getattr(caught.value, "argument", None) == argument
 
 
+@pytest.mark.parametrize(
+    ("labels", "pos_label", "message"),
+    [
+        (["good", "bad", "odd"], "bad", "y must contain"),
+        (["good", "bad"], "Bad", "pos_label must be a label of y"),
+        ([0, 1], "1", "pos_label must be a label of y"),
+    ],
+)
+def test_labels_are_those_of_measures(labels: list[Any], pos_label: Any, message: str) -> None:
+    """A label that is misspelt would leave anomalies among the rows of the fit."""
+    detector = ThresholdedDetector(Recorder(), pos_label=pos_label)
+    with pytest.raises(ValueError, match=message):
+        detector.fit(column(np.arange(60.0)), np.array(labels * (60 // len(labels))))
+
+
 def test_too_few_samples_are_refused_before_the_detector_is_fitted() -> None:
     class Never(Recorder):
         def fit(self, X: Any, y: Any = None) -> "Recorder":

@@ -20,7 +20,7 @@ from fastad.detectors.knn import Kind
 from fastad.detectors.neighbours import Rule
 from fastad.detectors.scorer import CompiledScorer
 from fastad.errors import InvalidInputError
-from fastad.study.configurations import Configuration, read_detectors
+from fastad.study.configurations import Configuration, check_configurations, read_detectors
 from fastad.study.papers import paper_detectors
 from tests.support.loops import loop
 
@@ -296,3 +296,15 @@ def test_representations_tell_configurations_apart_in_every_process() -> None:
     assert repr(one) != repr(other)
     assert repr(one) == repr(_one(name="O", estimator=OneClassSVM(nu=0.1)))
     assert "sklearn.svm.OneClassSVM" in repr(_one(kind="ocsvm"))
+
+
+def test_parameters_in_another_order_are_the_same_configuration() -> None:
+    first, second = (
+        read_detectors([{"name": "forest", "estimator": IsolationForest, **options}])
+        for options in (
+            {"n_estimators": 5, "max_samples": 8},
+            {"max_samples": 8, "n_estimators": 5},
+        )
+    )
+    with pytest.raises(InvalidInputError, match=r"detectors\[1\] must differ .* a second time"):
+        check_configurations([*first, *second])

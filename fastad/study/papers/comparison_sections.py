@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 
 from fastad._core.results import TableResult
-from fastad._core.text_tables import interval_text, level_text, number_text
+from fastad._core.text_tables import estimate_text, level_text
 from fastad.benchmarking.distance import RankDistances, rank_distance
 from fastad.benchmarking.friedman_test import friedman
 from fastad.benchmarking.matrix import MeasureMatrix, kendall_matrix
@@ -327,8 +327,7 @@ def _mean_losses(losses: Sequence[tuple[Cell, LossMatrix]]) -> SimpleTable:
                 continue
             i = matrix.rows.index(key)
             value, low, high = (float(part[i]) for part in (mean.value, mean.low, mean.high))
-            text = number_text(value, ".1%")
-            row.append(text if low != low else f"{text} {interval_text(low, high, '.1%')}")
+            row.append(estimate_text(value, low, high, ".1%"))
             entries = (key, cell.contamination, value, low, high)
             for cells, entry in zip(columns.values(), entries, strict=True):
                 cells.append(entry)
