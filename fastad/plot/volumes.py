@@ -15,7 +15,7 @@ from fastad.plot.curves import CurvesDisplay
 from fastad.plot.folds import name_of_estimator
 from fastad.plot.roc import SCALES, Scale
 from fastad.regions.at_fpr import Volumes, volumes
-from fastad.regions.box import Box, check_box
+from fastad.regions.box import Box, box_of
 from fastad.regions.curve import VolumeCurve, volume_curve
 from fastad.regions.scores import block_score
 
@@ -228,7 +228,7 @@ class VolumeCurveDisplay(CurvesDisplay[VolumeCurve]):
         """
         samples = check_samples(X, None)
         check_columns(estimator, X, "the estimator")
-        region = Box.from_data(samples) if box is None else check_box(box)
+        region = box_of(samples, box)
         scored = block_score(estimator, region.n_features)
         if threshold is None:
             threshold = float(np.quantile(scored.of_rows(samples), _LOWEST))

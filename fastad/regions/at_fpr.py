@@ -37,7 +37,7 @@ from fastad.detectors.together import ScorerGroup, group_scorers
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.thresholds import thresholds_at
 from fastad.ordering.labels import check_labels
-from fastad.regions.box import Box, check_box
+from fastad.regions.box import Box, box_of
 from fastad.regions.methods import VolumeMethod, check_plan
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import BlockScore, Countable, Detector, block_score, naming
@@ -366,11 +366,7 @@ def volumes(
     labels.row_index.check(X, "X")
     for name, detector in named.items():
         check_columns(detector, X, f"detectors[{name!r}]")
-    region = Box.from_data(samples) if box is None else check_box(box)
-    if region.n_features != samples.shape[1]:
-        raise InvalidInputError(
-            f"box must have {samples.shape[1]} features as X; found {region.n_features}"
-        )
+    region = box_of(samples, box)
     names = [f"vol@{float(rate):g}" for rate in rates]
     if len(set(names)) < len(names):
         raise InvalidInputError(

@@ -297,3 +297,13 @@ def check_box(box: object) -> Box:
     if not isinstance(box, Box):
         raise InvalidTypeError(f"box must be a fastad.Box; found {type(box).__name__}")
     return box
+
+
+def box_of(samples: npt.NDArray[Any], box: object) -> Box:
+    """Check a box of the features of samples; by default it is the one that encloses them."""
+    region = Box.from_data(samples) if box is None else check_box(box)
+    if region.n_features != samples.shape[1]:
+        raise InvalidInputError(
+            f"box must have {samples.shape[1]} features as X; found {region.n_features}"
+        )
+    return region

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.frames import as_array
+from fastad._core.parameters import check_each, check_threshold
 from fastad._core.progress import Progress, reporting
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, IntVector, Point, Threshold
 from fastad.detectors.scorer import check_samples
-from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.errors import InvalidInputError
 from fastad.regions import uniform
 from fastad.regions.box import Box, check_box
 from fastad.regions.forest_leaves import is_small
@@ -364,12 +364,12 @@ def volume(
         detector, box, plan = _referred(detector, box, check_reference(reference), plan)
     box = check_box(box)
     scored = block_score(detector, box.n_features)
-    thresholds = _thresholds(threshold)
+    given = check_each(threshold, "threshold", check_threshold)
+    thresholds = list(map(float, given if isinstance(given, list) else [given]))
     with thread_limit(n_threads), reporting(progress, "points") as report:
         plan = plan._replace(progress=report)
-        if isinstance(thresholds, list):
-            return estimate_volumes(scored, thresholds, box, plan)
-        return estimate_volumes(scored, [thresholds], box, plan)[0]
+        estimates = estimate_volumes(scored, thresholds, box, plan)
+        return estimates if isinstance(given, list) else estimates[0]
 
 
 def _referred(
@@ -382,21 +382,6 @@ def _referred(
         check_samples(plan.data, reference.n_features, "data")
         plan = plan._replace(data=reference.to_cube(plan.data))
     return Referred(detector, reference), reference.cube, plan
-
-
-def _thresholds(threshold: Any) -> float | list[float]:
-    """Return one threshold or several; infinite ones are allowed, NaN is not."""
-    if isinstance(threshold, (str, bytes)) or threshold is None:
-        raise InvalidTypeError(f"threshold must be a number; found {type(threshold).__name__}")
-    array = as_array(threshold, "threshold")
-    if array.dtype.kind not in "iuf" or array.ndim > 1 or array.size == 0:
-        raise InvalidInputError(
-            f"threshold must be a number or a sequence of at least one; found shape {array.shape} "
-            f"of {array.dtype}"
-        )
-    if np.isnan(array).any():
-        raise InvalidInputError("threshold must be a number; found NaN")
-    return float(array) if array.ndim == 0 else [float(number) for number in array]
 
 
 def estimate_volumes(

@@ -218,16 +218,6 @@ def check_levels(level: Any, name: str, lowest: float = -math.inf) -> npt.NDArra
     return levels.astype(np.float64)
 
 
-@overload
-def excess_mass_curve(y_score: LevelSets) -> ExcessMassCurve: ...
-@overload
-def excess_mass_curve(
-    y_score: ArrayLike,
-    uniform_score: ArrayLike,
-    volume: Point | Box | None = ...,
-    *,
-    log_volume: Point | None = ...,
-) -> ExcessMassCurve: ...
 def excess_mass_curve(
     y_score: ArrayLike | LevelSets,
     uniform_score: ArrayLike | None = None,

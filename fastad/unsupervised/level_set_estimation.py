@@ -16,7 +16,7 @@ from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, Point
 from fastad.detectors.scorer import check_columns, check_samples
 from fastad.errors import InvalidInputError
-from fastad.regions.box import Box, check_box
+from fastad.regions.box import Box, box_of
 from fastad.regions.methods import CANDIDATES, ENOUGH_INSIDE, FIRST_DRAWS
 from fastad.regions.scores import BlockScore, Cube, Detector, block_score
 from fastad.regions.splitting.diagnostics import warn_of_mixing
@@ -134,12 +134,7 @@ def check_data(X: ArrayLike, box: Box | None) -> tuple[npt.NDArray[Any], Box]:
     samples = check_samples(X, None)
     if samples.shape[0] == 0:
         raise InvalidInputError("X must contain at least one row; found none")
-    region = Box.from_data(samples) if box is None else check_box(box)
-    if region.n_features != samples.shape[1]:
-        raise InvalidInputError(
-            f"box must have {samples.shape[1]} features as X; found {region.n_features}"
-        )
-    return samples, region
+    return samples, box_of(samples, box)
 
 
 def empty_scores(n_draws: int) -> FloatVector:

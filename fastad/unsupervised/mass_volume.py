@@ -180,16 +180,6 @@ class Window:
         return cls(first, last, before, behind)
 
 
-@overload
-def mass_volume_curve(y_score: LevelSets) -> MassVolumeCurve: ...
-@overload
-def mass_volume_curve(
-    y_score: ArrayLike,
-    uniform_score: ArrayLike,
-    volume: Point | Box | None = ...,
-    *,
-    log_volume: Point | None = ...,
-) -> MassVolumeCurve: ...
 def mass_volume_curve(
     y_score: ArrayLike | LevelSets,
     uniform_score: ArrayLike | None = None,

@@ -1,6 +1,7 @@
 """``volume``: nothing and everything inside, what is refused, and scores that fail."""
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numba
@@ -124,11 +125,11 @@ def test_an_estimate_is_fixed_and_plain() -> None:
     ("threshold", "message"),
     [
         (math.nan, "threshold must be a number; found NaN"),
-        ([0.5, math.nan], "threshold must be a number; found NaN"),
+        ([0.5, math.nan], r"threshold\[1\] must be a number; found NaN"),
         ("0.5", "threshold must be a number; found str"),
-        (["0.5"], "threshold must be a number"),
+        (["0.5"], r"threshold\[0\] must be a number; found str"),
         (None, "threshold must be a number; found NoneType"),
-        ([None], "threshold must be a number"),
+        ([None], r"threshold\[0\] must be a number; found NoneType"),
         ([], "threshold must be a number or a sequence of at least one"),
         ([[0.5]], "threshold must be a number or a sequence"),
         (1j, "threshold must be a number"),
@@ -343,3 +344,13 @@ def test_an_error_that_is_not_reached_is_said(method: Any) -> None:
     enough = volume(squares, 0.5, SQUARE, rtol=0.2, **options)
     assert "rtol" not in enough.reason
     assert enough.relative_error <= 0.2
+
+
+def test_thresholds_are_those_of_measures() -> None:
+    """Fractions too, as `evaluate` and `volume_curve` take them."""
+    region = simplex(2)
+    exact: Any = Fraction(1, 2)
+    given: Any = [exact, np.float32(0.25)]
+    one = volume(region.score("batch"), exact, region.box, rng=0, n_draws=1000)
+    several = volume(region.score("batch"), given, region.box, rng=0, n_draws=1000)
+    assert [one.threshold, *(each.threshold for each in several)] == [0.5, 0.5, 0.25]

@@ -375,7 +375,7 @@ def test_what_the_logarithm_of_the_volume_must_be() -> None:
             with pytest.raises(InvalidInputError, match="log_volume must be finite"):
                 function([1.0], [1.0], log_volume=bad)
         with pytest.raises(TypeError, match="log_volume must be a number"):
-            function([1.0], [1.0], log_volume="0")  # type: ignore[call-overload]
+            function([1.0], [1.0], log_volume="0")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
