@@ -318,6 +318,11 @@ class Measure(Generic[Result]):
         return "score_range" in self.parameters
 
     @property
+    def tail_of_point(self) -> Tail | None:
+        """The tail beyond the operating point, as declared or by the name of the parameter."""
+        return self.tail or TAILS.get(self.operating_point or "")
+
+    @property
     def keywords(self) -> list[inspect.Parameter]:
         """The parameters as keywords of a signature, for `help`."""
         return [
@@ -413,8 +418,8 @@ class BoundMeasure:
         A TPR at FPR 0.01 of fewer than 500 normals rests on fewer than 5 of them, and an FPR at
         TPR 0.95 of fewer than 20 anomalies is in truth one at TPR 1.
         """
+        tail = self.measure.tail_of_point
         name = self.measure.operating_point or ""
-        tail = self.measure.tail or TAILS.get(name)
         return None if tail is None else tail.resolution(self.parameters[name])
 
     def unresolved(self, counts: OrderedCounts) -> str | None:

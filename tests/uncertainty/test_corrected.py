@@ -352,3 +352,25 @@ def test_intervals_cover_the_value_of_the_population(
         )
         covered += int(result.low <= truth <= result.high)
     assert covered >= 0.89 * 120
+
+
+@pytest.mark.parametrize("key", ["tpr@0.1", "fpr@tpr0.8", "precision@threshold1.5"])
+@pytest.mark.parametrize("interpolation", ["linear", "conservative"])
+def test_inversion_of_a_range_begins_where_nothing_is_hidden(key: str, interpolation: str) -> None:
+    rng = np.random.default_rng(3)
+    y = np.arange(600) < 100
+    s = rng.normal(size=600) + 2 * y
+    point = {} if "threshold" in key else {"interpolation": interpolation}
+
+    def at(contamination: Any) -> Any:
+        options: dict[str, Any] = {"measure": key, "method": "inversion", **point}
+        return fastad.interval(y, s, contamination=contamination, **options)
+
+    both = at((0, 0.02))
+    for fraction in (1e-6, 0.01, 0.02):
+        one = at(fraction)
+        assert both.low <= one.low + 1e-5
+        assert one.high <= both.high + 1e-5
+    least = at(1e-6)
+    # Only at the end of the range, which an interval of its own comes near.
+    assert min(abs(both.low - least.low), abs(both.high - least.high)) < 1e-4

@@ -454,3 +454,17 @@ def test_a_sample_without_a_variance_has_a_note_by_any_method(method: Any) -> No
     other = np.repeat([0, 1], [3000, 100]), np.r_[rng.normal(size=3000), rng.normal(3, 1, 100)]
     with pytest.warns(LowCoverageWarning, match="variance of .* is zero"):
         fastad.compare_independent(perfect, other, measure="auc", method=method, rng=0)
+
+
+def test_samples_without_an_error_are_limited_by_the_normals_beyond_the_point() -> None:
+    """As two detectors on one sample are: of 1000 normals 10 are beyond an FPR of 0.01."""
+    rng = np.random.default_rng(0)
+    y = np.arange(1050) < 50
+    a, b = rng.random((2, 1050)) + 10 * y
+    options: dict[str, Any] = {"measure": "auc@0.01", "method": "delong"}
+    with pytest.warns(LowCoverageWarning, match="variance is zero"):
+        unpaired = fastad.compare_independent((y, a), (y, b), **options)
+    with pytest.warns(LowCoverageWarning, match="variance is zero"):
+        paired = fastad.compare(y, a, b, **options)
+    assert (unpaired.low, unpaired.high) == (paired.low, paired.high)
+    assert unpaired.high == pytest.approx(1 - 0.025 ** (1 / 10))

@@ -462,3 +462,10 @@ def test_a_skewed_correlation_passes_seldom_at_its_value(tpr: float, fpr: float)
         assert result.reliability_note is None
         n_passed += result.verdict == "pass"
     assert n_passed <= 19
+
+
+def test_a_rate_of_no_events_has_a_p_value_of_all_its_digits() -> None:
+    """None of 10 000 normal samples is flagged: 0.95 ** 10000, far below the rounding of 1."""
+    y, s = np.zeros(10_000, int), np.zeros(10_000)
+    test = at_least(y, s, measure="fpr@threshold1", value=0.05)
+    assert math.log(test.p_value) == pytest.approx(10_000 * math.log(0.95), rel=1e-9)

@@ -502,3 +502,15 @@ def test_the_method_of_a_result_gives_the_same_comparison(name: str) -> None:
                 method = "student" if name in INFLUENCES else "bootstrap"
             result = fastad.compare(labels, *scores, method=method, **keywords)
             assert replace(result, reliability_note=selected.reliability_note) == selected
+
+
+@pytest.mark.parametrize("measure", ["bedroc", "robust_initial_enhancement"])
+def test_an_exponent_is_no_rate_of_normals(measure: str) -> None:
+    """At an exponent near 0 BEDROC is the area under the ROC curve, and RIE is 1."""
+    rng = np.random.default_rng(1)
+    y = np.arange(1500) < 500
+    a, b = rng.normal(size=(2, 1500)) + np.outer([1.0, 1.2], y)
+    area = fastad.compare(y, a, b, measure="auc")
+    early = fastad.compare(y, a, b, measure=measure, alpha=1e-3)
+    assert early.reliability_note is None
+    assert early.p_value == pytest.approx(area.p_value, rel=0.02)

@@ -9,7 +9,7 @@ from scipy import stats
 
 import fastad
 from fastad import UndefinedMeasureError
-from fastad.uncertainty import noninferiority
+from fastad.uncertainty import at_least, noninferiority
 from tests.support.uncertainty import correlated_detectors
 
 DESIGNS = ("blocks", "clusters", "weights")
@@ -115,3 +115,34 @@ def test_an_interval_that_covers_rows_too_seldom_has_a_note_of_units_too(design:
     assert "cover the true value in" in str(result.reliability_note)
     # Of measures that are covered often enough there is none.
     assert fastad.interval(y, s, **{**options, "measure": "auc"}).reliability_note is None
+
+
+@pytest.mark.filterwarnings("ignore:auc. the estimated variance is zero")
+@pytest.mark.parametrize("design", ["clusters", "weights", "blocks"])
+def test_detectors_without_an_error_are_known_no_better_by_units_than_by_rows(design: str) -> None:
+    """Of 20 anomalies all are right by both: another kind may be a sixth of them."""
+    rng = np.random.default_rng(5)
+    y = np.arange(10_020) % 501 == 0
+    a, b = rng.random((2, 10_020)) + 10 * y
+    plain = fastad.compare(y, a, b, measure="auc", rng=0)
+    options = {"blocks": 5} if design == "blocks" else designed(rng, 10_020, design)
+    result = fastad.compare(y, a, b, measure="auc", rng=0, **options)
+    assert plain.method == result.method == "pairs"
+    assert plain.high == pytest.approx(1 - 0.025 ** (1 / 20))
+    assert result.high >= plain.high - 1e-12
+
+
+@pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")
+def test_the_unit_of_weights_changes_no_test_and_no_note() -> None:
+    rng = np.random.default_rng(6)
+    y = np.arange(1100) < 100
+    a, b = rng.normal(size=(2, 1100)) + np.outer([-0.7, 0.9], y)
+    w = rng.random(1100) + 0.5
+    tests, notes = set(), set()
+    for unit in (0.01, 1.003, 1000.0):
+        test = at_least(y, b, measure="tpr@0.1", value=0.3, sample_weight=unit * w, rng=0)
+        tests.add((round(test.low, 9), round(test.p_value, 9)))
+        notes.add(fastad.compare(y, a, b, measure="auc", sample_weight=unit * w).reliability_note)
+    assert len(tests) == 1
+    assert len(notes) == 1
+    assert "far below 0.5" in str(notes.pop())

@@ -296,3 +296,33 @@ def test_bad_designs_of_bands_are_named() -> None:
     many = np.arange(600) % 120
     result = band_of_design(clusters=many, confidence_level=1e-17, simultaneous=False)
     assert result.low.tolist() == result.high.tolist() == result.difference.tolist()
+
+
+def test_the_clusters_of_a_class_tell_how_it_varies() -> None:
+    """Ten clusters have the anomalies, and 500 others the normal samples."""
+    rng = np.random.default_rng(8)
+    y = np.arange(1020) < 20
+    clusters = np.arange(1020) // 2
+    a, b = rng.normal(size=510)[clusters] + rng.normal(size=(2, 1020)) + y
+    with pytest.warns(LowCoverageWarning, match="with 10 clusters of equal size"):
+        band = difference_band(
+            y, a, b, measure=ACCURACY, threshold=0.5, clusters=clusters, simultaneous=False
+        )
+    change = np.where(y, 0.5, -0.5) * ((a >= 0.5).astype(float) - (b >= 0.5))
+    means = change.reshape(510, 2).mean(axis=1)
+    variance = sum(np.var(part, ddof=1) / len(part) for part in (means[:10], means[10:]))
+    half = student.ppf(0.975, 9) * math.sqrt(variance)
+    assert band.high[0] - band.difference[0] == pytest.approx(half, rel=1e-9)
+
+
+def test_float32_scores_reach_a_threshold_of_float64_as_their_values_do() -> None:
+    """Of float32 the number that 0.7 is printed for lies below it."""
+    scores = np.tile([0.7, 0.2, 0.9, 0.1], 30).astype(np.float32)
+    other = np.tile([0.9, 0.2, 0.7, 0.8], 30).astype(np.float32)
+    y = np.tile([1, 1, 0, 0], 30)
+    exact = difference_band(
+        y, scores.astype(float), other.astype(float), measure=ACCURACY, threshold=np.float64(0.7)
+    )
+    band = difference_band(y, scores, other, measure=ACCURACY, threshold=np.float64(0.7))
+    assert band.difference.tolist() == exact.difference.tolist()
+    assert band.high.tolist() == exact.high.tolist()

@@ -1,6 +1,8 @@
 """``compare_independent``: the difference of a measure on two independent samples."""
 
+import math
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ from fastad.uncertainty.comparisons.unpaired import (
     select_unpaired_method,
 )
 from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
+from fastad.uncertainty.intervals.methods import limits_of
 from fastad.uncertainty.results import coverage_note, warn_if_noted
 from fastad.uncertainty.samples.bootstrap import refuse_few
 
@@ -199,9 +202,9 @@ def compare_samples(
     estimate = UNPAIRED_METHODS[method](pair, bound, options, values)
     if estimate.low == estimate.high:
         # Of a class that is there: precisions are defined without normal samples.
-        sizes = [each for counts in pair.counts for each in (counts.n_anomalies, counts.n_normals)]
-        n_pairs = int(min(filter(None, sizes)))
-        ends, p_value = pairs_test(values[0] - values[1], n_pairs, bound, options.alpha)
+        limits = [limits_of(bound, float(x.n_anomalies), float(x.n_normals)) for x in pair.counts]
+        n_pairs = math.floor(min(filter(None, chain(*limits))))
+        ends, p_value = pairs_test(values[0] - values[1], max(1, n_pairs), bound, options.alpha)
         estimate = estimate._replace(low=ends[0], high=ends[1], p_value=p_value, method="pairs")
     if estimate.coverage is not None:
         coverage = estimate.coverage

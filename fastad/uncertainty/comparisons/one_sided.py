@@ -141,15 +141,13 @@ def paired_tests(
 
     Options have the two-sided level whose ends are the one-sided bounds.
     """
-    first, second = detectors.samples
-    sizes: Sequence[float] = first.class_sizes
-    if isinstance(first, DesignedSample):
-        sizes = [size / (first.length or 1.0) for size in first.deciding_sizes]
-    elif isinstance(second, IndependentSample) and bound.measure.name in RATES:
-        return _exact(paired_rate_test((first, second), bound), options)
+    first = detectors.samples[0]
+    rows = [each for each in detectors.samples if isinstance(each, IndependentSample)]
+    if rows and bound.measure.name in RATES:
+        return _exact(paired_rate_test(rows, bound), options)
     test = _student if has_influence(bound.measure) else _bootstrap
     tests = test(detectors, bound, options, values[0] - values[1])
-    tests = allow_unseen_kind(tests, bound, values, sizes, options.alpha / 2)
+    tests = allow_unseen_kind(tests, bound, values, first.deciding_sizes, options.alpha / 2)
     note = margin_note(bound, tests.method, detectors.samples, values) or tests.note
     effect = first.effect()
     return replace(tests, note=(effect.reliability_note if effect is not None else None) or note)
@@ -394,8 +392,7 @@ def _by_moments(
     """Return the tests of a value by the variance and the skewness of its replicates."""
     values = drawn[~np.isnan(drawn)]
     cumulant = float(np.mean((values - values.mean()) ** 3))
-    sizes = float(sample.counts.n_anomalies), float(sample.counts.n_normals)
-    df = min(sample.n_independent, *limits_of(bound, *sizes))
+    df = min(*sample.deciding_sizes, *limits_of(bound, *sample.class_sizes))
     return _student_tests(value, float(values.var(ddof=1)), df, cumulant, bound, options)
 
 

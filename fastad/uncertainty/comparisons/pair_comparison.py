@@ -47,10 +47,9 @@ def compare_pairs(
     first = samples[0]
     if isinstance(first, IndependentSample):
         first.refuse(what, 1 if method == "permutation" else 2)
-        n_pairs = min(limits_of(bound, *sizes))
     else:
         first.refuse(what)
-        n_pairs = first.n_independent
+    n_pairs = min(limits_of(bound, *first.deciding_sizes))
     values = [
         named_value(bound, sample.counts, name)
         for sample, name in zip(samples, detectors.score_names, strict=True)

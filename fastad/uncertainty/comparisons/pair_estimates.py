@@ -90,6 +90,7 @@ class PairEstimate(NamedTuple):
 def doubts(
     names: Sequence[str],
     counts: Sequence[OrderedCounts],
+    sizes: Sequence[tuple[float, float]],
     bound: BoundMeasure,
     variances: Sequence[float],
     alpha: float,
@@ -101,11 +102,12 @@ def doubts(
     The influences of a detector in the reversed order, and of one so near an end of the range that
     its normal interval would leave it, are skewed. Differences of two such detectors are less so.
     One without variance may have missed a kind of samples, which changes its value by more than the
-    interval of the difference allows.
+    interval of the difference allows. ``sizes`` are numbers of anomalies and normals that are
+    independent and tell as much.
     """
     is_reversed = [
-        is_far_below_chance([(area_or_chance(each), each.n_anomalies, each.n_normals)])
-        for each in counts
+        is_far_below_chance([(area_or_chance(each), *of_classes)])
+        for each, of_classes in zip(counts, sizes, strict=True)
     ]
     low, high = bound.bounds
     values = [bound.value_or_nan(each) for each in counts]
@@ -131,8 +133,7 @@ def doubts(
                     "side"
                 )
             # Rates at a threshold may be of one class, and have no samples of the other.
-            sizes = counts[each].n_anomalies, counts[each].n_normals
-            missing = missing_kind(min(filter(None, sizes)), alpha)
+            missing = missing_kind(min(filter(None, sizes[each])), alpha)
             if standard_error_of(variances[each], bound) == 0 and allowed < missing * (high - low):
                 return f"the estimated variance of {names[each]} is zero"
         return None

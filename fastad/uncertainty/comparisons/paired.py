@@ -34,7 +34,7 @@ from fastad.uncertainty.comparisons.pair_estimates import (
 from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
 from fastad.uncertainty.intervals.methods import deciding_samples, limits_of
 from fastad.uncertainty.samples.bootstrap import IndependentSample, numbered_from_top
-from fastad.uncertainty.samples.closed_forms import rounding_of, widened
+from fastad.uncertainty.samples.closed_forms import Bounds, rounding_of, widened
 from fastad.uncertainty.samples.sampling import (
     INDEPENDENT,
     DesignedSample,
@@ -137,9 +137,8 @@ def _by_variance(
     contributions = thread_map(lambda sample: sample.contributions(bound), samples)
     doubt_of = None
     if options.method == "auto":  # a method that is given has no notes
-        counts = [each.counts for each in samples]
         variances = [variance_of_change(detectors, bound, each)[0] for each in contributions]
-        doubt_of = doubts(detectors.names, counts, bound, variances, options.alpha, is_normal=True)
+        doubt_of = _doubts(detectors, bound, options, variances, is_normal=True)
     estimates = []
     for (i, j), difference in zip(pairs, differences, strict=True):
         # Contributions to the difference: equal detectors leave no rounding.
@@ -158,6 +157,20 @@ def _by_variance(
         else:
             estimates.append(PairEstimate(difference, difference, 1.0, 0.0, df, method))
     return estimates
+
+
+def _doubts(
+    detectors: Detectors,
+    bound: BoundMeasure,
+    options: InferenceOptions,
+    variances: Sequence[float],
+    *,
+    is_normal: bool,
+) -> Callable[[int, int, Bounds], str | None]:
+    counts = [each.counts for each in detectors.samples]
+    sizes = [each.deciding_sizes for each in detectors.samples]
+    names, alpha = detectors.names, options.alpha
+    return doubts(names, counts, sizes, bound, variances, alpha, is_normal=is_normal)
 
 
 def variance_of_change(
@@ -201,11 +214,9 @@ def _bootstrap(
     pairs: Sequence[tuple[int, int]],
     differences: Sequence[float],
 ) -> list[PairEstimate]:
-    samples = detectors.samples
     replicates = draw_replicates(detectors, bound, options)
-    counts = [sample.counts for sample in samples]
     variances = [variance_of_replicates(each) for each in replicates]
-    doubt_of = doubts(detectors.names, counts, bound, variances, options.alpha, is_normal=False)
+    doubt_of = _doubts(detectors, bound, options, variances, is_normal=False)
     estimates = []
     for (i, j), difference in zip(pairs, differences, strict=True):
         change, df, df_of_data = change_of_replicates(

@@ -261,8 +261,11 @@ def _count_together(
     bounds = []
     for scores in pair:
         dtype = scores.dtype if scores.dtype.kind == "f" else np.dtype(np.float64)
-        lowest = [lowest_flagged(each, dtype) for each in thresholds]
-        bounds.append(np.array([nearest_float(each) for each in lowest], dtype))
+        lowest = np.array([nearest_float(lowest_flagged(each, dtype)) for each in thresholds])
+        # Narrow scores reach a threshold from the next number of their type on.
+        with np.errstate(over="ignore"):
+            ends = lowest.astype(dtype)
+        bounds.append(np.where(ends < lowest, np.nextafter(ends, dtype.type(np.inf)), ends))
 
     repeats = None
     if labels.weights is not None and labels.weights.dtype.kind == "i":
@@ -316,24 +319,28 @@ def _covariance_of_design(
     thresholds) memory.
     """
     n_thresholds = slopes.shape[1]
-    added = np.zeros((sample.n_units, n_thresholds))
-    fewest = float(sample.n_units)
+    n = sample.n_units
+    by_class: list[FloatMatrix] = []
+    n_with: list[int] = []
     for label, of_class in ((1, 0), (0, 1)):
         rows = np.flatnonzero(sample.labels == label)
         units = sample.units[rows]
         weights = sample.weights[rows] / sample.weights[rows].sum()
-        total = np.bincount(units, weights, sample.n_units)
-        fewest = min(fewest, float(np.count_nonzero(total)))
-        change = np.zeros_like(added)
+        total = np.bincount(units, weights, n)
+        n_with.append(np.unique(units).shape[0])
+        change = np.zeros((n, n_thresholds))
         for sign, detector in ((1, 0), (-1, 1)):
             cells = units * (n_thresholds + 1) + reached[detector][rows]
-            table = np.bincount(cells, weights, sample.n_units * (n_thresholds + 1))
-            by_unit = table.reshape(sample.n_units, -1)[:, ::-1].cumsum(axis=1)[:, ::-1]
+            table = np.bincount(cells, weights, n * (n_thresholds + 1))
+            by_unit = table.reshape(n, -1)[:, ::-1].cumsum(axis=1)[:, ::-1]
             change += sign * slopes[detector, :, of_class] * by_unit[:, 1:]
-        added += change - np.outer(total, change.sum(axis=0))
-    n = sample.n_units
+        by_class.append(change - np.outer(total, change.sum(axis=0)))
     if blocks is None:
-        return n / (n - 1) * (added.T @ added), fewest
+        # As `DesignedSample.variances`: the units of a class tell how they vary.
+        within = [k / max(k - 1, 1) * (x.T @ x) for k, x in zip(n_with, by_class, strict=True)]
+        between = n / (n - 1) * (by_class[0].T @ by_class[1])
+        return sum(within) + between + between.T, float(min(n_with))
+    added = by_class[0] + by_class[1]
     length = max(map(block_length, added.T)) if blocks == "auto" else float(blocks)
     # The long-run covariance, all lags by one convolution.
     of_lags = lag_weights(n, length)

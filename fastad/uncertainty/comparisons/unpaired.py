@@ -45,7 +45,7 @@ from fastad.uncertainty.samples.influence import has_influence, influence
 # 10 against 20 000 samples equal rates differ significantly in up to 16 %; with 20 times as many in
 # 6.7 %.
 _MOST_UNEQUAL = 10
-# So often a search of a p-value is halved.
+# Halvings in the search of a p-value.
 _HALVINGS = 60
 # More permutations than 2 to this power are never enumerated.
 _MOST_BITS = 63
@@ -152,7 +152,9 @@ def _doubt(
     *,
     is_normal: bool = False,
 ) -> str | None:
-    doubt_of = doubts(pair.names, pair.counts, bound, variances, options.alpha, is_normal=is_normal)
+    sizes = [(float(side.n_anomalies), float(side.n_normals)) for side in pair.counts]
+    names, alpha = pair.names, options.alpha
+    doubt_of = doubts(names, pair.counts, sizes, bound, variances, alpha, is_normal=is_normal)
     return doubt_of(0, 1, ends)
 
 

@@ -30,14 +30,17 @@ _MOST_STEPS = 1 << 20
 
 
 def inversion(counts: OrderedCounts, bound: BoundMeasure, alpha: float) -> Bounds:
-    """Return all values of a corrected measure that intervals of both observed rates allow."""
+    """Return all values of a measure that intervals of both observed rates allow.
+
+    Of a corrected one, or of a plain one where a range of fractions begins at 0.
+    """
     measure = bound.measure
-    assert isinstance(measure, CorrectedMeasure)
-    fraction = float(measure.contamination)
-    name = measure.plain.name
-    if name in RATES:
-        return _of_rate(counts, replace(bound, measure=measure.plain), fraction, alpha)
-    if name == "tpr_at_fpr":
+    plain, fraction = measure, 0.0
+    if isinstance(measure, CorrectedMeasure):
+        plain, fraction = measure.plain, float(measure.contamination)
+    if plain.name in RATES:
+        return _of_rate(counts, replace(bound, measure=plain), fraction, alpha)
+    if plain.name == "tpr_at_fpr":
         return _tpr_at(counts, bound, fraction, alpha)
     return _fpr_at(counts, bound, fraction, alpha)
 
@@ -107,8 +110,12 @@ def _tpr_at(counts: OrderedCounts, bound: BoundMeasure, fraction: float, alpha: 
     )
     least, most = _rates(path.fps[:n_steps], counts.n_normals, level)
     low, high = _rates(path.tps[:n_steps], counts.n_anomalies, level)
-    low_end = np.maximum(low, (least - normals) / fraction)
-    high_end = np.minimum(high, (most - normals) / fraction)
+    if fraction:
+        low_end = np.maximum(low, (least - normals) / fraction)
+        high_end = np.minimum(high, (most - normals) / fraction)
+    else:
+        low_end = np.where(least <= normals, low, np.inf)
+        high_end = np.where(most >= normals, high, -np.inf)
     possible = low_end <= high_end
     if bound.parameters["interpolation"] == "conservative":
         before = path.before[:n_steps]
@@ -143,11 +150,14 @@ def _fpr_at(counts: OrderedCounts, bound: BoundMeasure, fraction: float, alpha: 
 
 
 def _rates(flagged: FloatVector, total: float, alpha: float) -> tuple[FloatVector, FloatVector]:
-    """Return Clopper and Pearson's intervals of the rates at all steps of the curve."""
+    """Return Clopper and Pearson's intervals of the rates at all steps of the curve.
+
+    From 0 to 1 where SciPy has no quantile, of probabilities as 1e-200.
+    """
     k, n = flagged, float(total)
     low = np.where(k > 0, betaincinv(np.where(k > 0, k, 1), n - k + 1, alpha / 2), 0.0)
     high = np.where(k < n, betainccinv(k + 1, np.where(k < n, n - k, 1), alpha / 2), 1.0)
-    return low, high
+    return np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=1.0)
 
 
 def _of_both(alpha: float) -> float:

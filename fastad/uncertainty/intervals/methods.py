@@ -9,14 +9,14 @@ from fractions import Fraction
 from functools import cache
 from importlib.resources import files
 from statistics import fmean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastad.errors import InvalidInputError
 from fastad.measures.contamination import CorrectedMeasure, observed_area
 from fastad.measures.early import exponent_of
-from fastad.measures.measure import BoundMeasure
+from fastad.measures.measure import FALSE_ALARMS, MISSES, BoundMeasure, Measure
 from fastad.measures.rates import RATES, TRIALS
 from fastad.measures.roc import ROC_AUC, area_or_chance
 from fastad.ordering.counts import OrderedCounts
@@ -80,9 +80,6 @@ _FEWEST_EARLY = 10
 _NEARLY_PERFECT = 0.985
 _NEARLY_PERFECT_FAMILIES = ("nearly perfect", "nearly perfect, heavy-tailed")
 _FAMILIES = ("Gaussian", "heavy-tailed", "tied", "half hidden")
-# Operating points whose samples beyond the rate, not the whole class, limit coverage.
-_RATES_OF_NORMALS = ("fpr", "min_fpr", "alpha", "fraction")
-_RATES_OF_ANOMALIES = ("tpr", "min_tpr", "recall")
 _PARTIAL_AREAS = ("auc_at_fpr", "auc_at_tpr")
 # With so many of the anomalies at one score, the best precision at a recall was covered in 79 to
 # 87 % of the samples that have no step at that recall.
@@ -96,8 +93,6 @@ _FEWEST_UNITS, _FEWEST_BEYOND = 11, 5
 _BIASED_OF_FEW_NORMALS = ("precision_gain_auc",)
 # Highest or lowest over the thresholds of the sample.
 _AT_BEST = ("best_f1", "min_detection_cost", "np_score")
-# Their rate cuts off the other part of the curve.
-_WITHOUT_A_TAIL = ("ht_auc", "lf_auc")
 
 
 class Limits(NamedTuple):
@@ -234,13 +229,19 @@ def _has_large_tie(counts: OrderedCounts) -> bool:
 
 def limits_of(bound: BoundMeasure, n_anomalies: float, n_normals: float) -> Limits:
     """Return the numbers of samples that limit what is known of a measure."""
-    point = bound.measure.operating_point
     # Exact: 10 anomalies beyond a TPR of 0.9 are one, not a little less.
-    if point in _RATES_OF_NORMALS and bound.measure.name not in _WITHOUT_A_TAIL:
-        n_normals = float(Fraction(n_normals) * min(Fraction(1), Fraction(bound.parameters[point])))
-    if point in _RATES_OF_ANOMALIES:
-        n_anomalies = float(Fraction(n_anomalies) * (1 - Fraction(bound.parameters[point])))
+    if _reads_top_normals(bound.measure):
+        point = bound.parameters[bound.measure.operating_point or ""]
+        n_normals = float(Fraction(n_normals) * min(Fraction(1), Fraction(point)))
+    if bound.measure.tail_of_point is MISSES:
+        point = bound.parameters[bound.measure.operating_point or ""]
+        n_anomalies = float(Fraction(n_anomalies) * (1 - Fraction(point)))
     return Limits(float(n_anomalies), float(n_normals))
+
+
+def _reads_top_normals(measure: Measure[Any]) -> bool:
+    """Return whether the operating point is a rate of normals, or nearly of all, that lie above."""
+    return measure.tail_of_point is FALSE_ALARMS or measure.operating_point == "fraction"
 
 
 def deciding_samples(
@@ -255,7 +256,7 @@ def deciding_samples(
     if has_influence(bound.measure) or math.isinf(high - low):
         return math.inf
     is_of_normals = bound.measure.name == "fpr_at_tpr"
-    is_of_anomalies = bound.measure.operating_point in _RATES_OF_NORMALS
+    is_of_anomalies = _reads_top_normals(bound.measure)
     fewer = min(n_anomalies, n_normals)
     size = n_normals if is_of_normals else n_anomalies if is_of_anomalies else fewer
     farthest = max(abs(values[0] - values[1]), *(min(x - low, high - x) for x in values))

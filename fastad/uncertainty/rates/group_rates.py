@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fastad._core.arrays import check_rows, real_vector, set_all_readonly
-from fastad._core.parameters import check_flag, check_inside, short_repr
+from fastad._core.parameters import check_flag, check_inside, short_repr, significance_level
 from fastad._core.results import Column, ShortRepr, TableResult, interval_columns, plain_rows
 from fastad._core.suggestions import did_you_mean
 from fastad._core.text_tables import (
@@ -54,8 +54,8 @@ class RateComparison(ShortRepr, TableResult):
     low, high : numpy.ndarray of shape (n_groups,)
         Simultaneous intervals: all cover the true rates with the confidence level.
     p_values : numpy.ndarray of shape (n_groups,)
-        Of the hypothesis that a group has the rate of all other samples, adjusted for the number of
-        groups.
+        p-values of the hypothesis that a group has the rate of all other samples, adjusted for the
+        number of groups.
     overall : Interval
         Rate of all samples, with an interval of its own.
     worst : Interval
@@ -94,7 +94,7 @@ class RateComparison(ShortRepr, TableResult):
 
     @property
     def p_value(self) -> float:
-        """Of the hypothesis that all groups have the same rate."""
+        """p-value of the hypothesis that all groups have the same rate."""
         return float(self.p_values.min())
 
     @property
@@ -112,7 +112,8 @@ class RateComparison(ShortRepr, TableResult):
     def too_few(self) -> dict[Any, int]:
         """Groups with fewer samples than required, and their numbers; not those that differ."""
         least = 0 if self.n_required is None else self.n_required
-        is_open = (self.n_samples < least) & (self.p_values > 1 - self.confidence_level)
+        alpha = significance_level(self.confidence_level)
+        is_open = (self.n_samples < least) & (self.p_values > alpha)
         return {self.names[i]: self.n_samples.item(i) for i in np.flatnonzero(is_open).tolist()}
 
     def of(self, name: Hashable) -> Interval:
@@ -218,7 +219,7 @@ def _ends(interval: Interval) -> str:
 
 
 def line_of_intervals(confidence_level: float) -> str:
-    """Return what the intervals of a table of groups cover."""
+    """Return the meaning of the intervals in a table of groups."""
     return (
         f"{intervals_text(confidence_level)}: of all groups at once; of all samples by itself; of "
         "the worst group, of the worst true rate. p: a group has the rate of the others, "

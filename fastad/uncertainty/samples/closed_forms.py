@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
-from scipy.special import betaincinv, expit, gammaincinv, logit, ndtr, ndtri, stdtrit
+from scipy.special import betainccinv, betaincinv, expit, gammaincinv, logit, ndtr, ndtri, stdtrit
 
 from fastad._core.types import FloatVector
 from fastad._kernels.curves.influence import sum_of_powers
@@ -49,7 +49,7 @@ def wilson(k: float, n: float, alpha: float) -> Bounds:
 def clopper_pearson(k: float, n: float, alpha: float) -> Bounds:
     """Return the proportions that no exact one-sided test rejects (Clopper and Pearson 1934)."""
     low = 0.0 if k == 0 else _beta_quantile(k, n - k + 1, alpha / 2)
-    high = 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - alpha / 2))
+    high = 1.0 if k == n else _upper_beta_quantile(k + 1, n - k, alpha / 2)
     return low, high
 
 
@@ -59,7 +59,7 @@ def jeffreys(k: float, n: float, alpha: float) -> Bounds:
     Brown, Cai and DasGupta 2001, "Interval estimation for a binomial proportion", section 4.1.2.
     """
     low = 0.0 if k == 0 else _beta_quantile(k + 0.5, n - k + 0.5, alpha / 2)
-    high = 1.0 if k == n else float(betaincinv(k + 0.5, n - k + 0.5, 1 - alpha / 2))
+    high = 1.0 if k == n else _upper_beta_quantile(k + 0.5, n - k + 0.5, alpha / 2)
     return low, high
 
 
@@ -70,6 +70,15 @@ def _beta_quantile(a: float, b: float, probability: float) -> float:
     """
     quantile = float(betaincinv(a, b, probability))
     return 0.0 if math.isnan(quantile) else quantile
+
+
+def _upper_beta_quantile(a: float, b: float, probability: float) -> float:
+    """Return the quantile above which a beta distribution has a probability; 1 where none is known.
+
+    One less the probability would be 1 below 1e-16.
+    """
+    quantile = float(betainccinv(a, b, probability))
+    return 1.0 if math.isnan(quantile) else quantile
 
 
 BINOMIAL: Mapping[str, Callable[[float, float, float], Bounds]] = MappingProxyType(

@@ -197,7 +197,9 @@ class DesignedSample:
     @property
     def deciding_sizes(self) -> tuple[float, float]:
         """Numbers of units of equal size with anomalies and normals: rows of one may be alike."""
-        return self.n_equal_units(1), self.n_equal_units(0)
+        length = 1.0 if self.length is None else self.length
+        anomalies, normals = (max(self.n_equal_units(x) / length, 1.0) for x in (1, 0))
+        return anomalies, normals
 
     def refuse(self, what: str) -> None:
         """Refuse too few units for an interval or comparison."""
