@@ -194,7 +194,7 @@ def as_vector(values: ArrayLike, name: str) -> npt.NDArray[Any]:
 
 
 def _shape_text(values: Any, shape: tuple[int, ...]) -> str:
-    """Return what is no vector: its shape, or its type with the names of its columns."""
+    """Return the shape of values that are no vector, or their type with the names of columns."""
     kind = type(values).__name__
     if isinstance(values, Mapping):
         return f"{kind} of {_some_names(values)}"

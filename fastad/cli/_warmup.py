@@ -123,7 +123,7 @@ def _run(step: Step) -> None:
 
 
 def _steps() -> list[Step]:
-    """Return what calls everything once on tiny data, the longest steps first."""
+    """Return the steps that call everything once on tiny data, the longest first."""
     of_scores = (_rank, _resample, _measure, _sketch)
     return [
         _estimate_by_splitting,

@@ -312,7 +312,7 @@ def _few_normals(
     unresolved: Collection[str],
     request: EvaluationRequest,
 ) -> FewNormals | None:
-    """Return what the exact intervals of values need that rest on a few normals."""
+    """Return the request for exact intervals of values that rest on few normals, if any do."""
     few = [x for x in request.measures if x.key in unresolved and x.fpr is not None]
     # They are of independent samples, and allow for no correction.
     if not few or request.contamination or request.design is not None:
@@ -364,7 +364,7 @@ def _chance(
 
 @contextmanager
 def _part(progress: SharedProgress | None) -> Iterator[Progress | None]:
-    """Return what to call with the progress of a part, which is done at the end of the block."""
+    """Yield the progress report of a part, which is done at the end of the block."""
     report = None if progress is None else progress.part()
     yield report
     if report is not None:
@@ -406,12 +406,17 @@ def _operating_point(counts: OrderedCounts, rate: Fraction) -> OperatingPoint:
 def _point_at(
     counts: OrderedCounts, name: str, threshold: Threshold, request: EvaluationRequest
 ) -> OperatingPoint:
-    rule = name if name in request.chosen_elsewhere.values() else None
+    origin = _origin(name, request)
     if threshold != threshold:
-        return OperatingPoint(None, None, None, None, _NO_THRESHOLD, rule=rule)
+        return OperatingPoint(None, None, None, None, _NO_THRESHOLD, **origin)
     flagged = _flagged(counts, threshold)
-    is_own = name == OWN_THRESHOLD
-    return OperatingPoint(None, threshold, flagged.tp, flagged.fp, is_own=is_own, rule=rule)
+    return OperatingPoint(None, threshold, flagged.tp, flagged.fp, **origin)
+
+
+def _origin(name: str, request: EvaluationRequest) -> dict[str, Any]:
+    """Return the columns that tell where a threshold comes from."""
+    rule = name if name in request.chosen_elsewhere.values() else None
+    return {"is_own": name == OWN_THRESHOLD, "rule": rule}
 
 
 def _flagged(counts: OrderedCounts, threshold: Threshold) -> Confusion:
@@ -452,8 +457,8 @@ def _undefined(
         operating_points=[
             *(OperatingPoint(float(rate), None, None, None, message) for rate in request.rates),
             *(
-                OperatingPoint(None, x, None, None, message, is_own=key == OWN_THRESHOLD)
-                for key, x in request.thresholds.items()
+                OperatingPoint(None, x, None, None, message, **_origin(name, request))
+                for name, x in request.thresholds.items()
             ),
         ],
         contamination=float(request.contamination),

@@ -84,7 +84,7 @@ def split_keys(
 def line_left_out(
     runs: Sequence[Mapping[str, str]], left_out: Sequence[str], where: str
 ) -> list[str]:
-    """Return which measures a table leaves out as undefined, and why, in a line if any are."""
+    """Return a line with the undefined measures that a table leaves out, and the reasons."""
     if not left_out:
         return []
     reasons = Counter(short_reason(run[key]) for key in left_out for run in runs)
@@ -92,14 +92,14 @@ def line_left_out(
 
 
 def line_of_omitted(counts: Sequence[str]) -> list[str]:
-    """Return how many rows were left out of what, in a line if any were."""
+    """Return a line with the numbers of rows that were left out, if there are any."""
     return [f"note: rows whose score is NaN are left out: {', '.join(counts)}"] if counts else []
 
 
 def line_of_unresolved(
     unresolved: Iterable[Mapping[str, str]], *, is_exact: bool = False
 ) -> list[str]:
-    """Return what the mark of values means for which the samples are too few, if there are any.
+    """Return a line with the meaning of the mark of values with too few samples, if there are any.
 
     ``is_exact`` says that exact intervals stand beside some of them.
     """
@@ -110,7 +110,7 @@ def line_of_unresolved(
 
 
 def line_of_contamination(contamination: float) -> list[str]:
-    """Return that values are corrected for hidden anomalies, in a line if they are."""
+    """Return a line about the correction for hidden anomalies, if there is one."""
     if not contamination:
         return []
     return [
@@ -119,7 +119,7 @@ def line_of_contamination(contamination: float) -> list[str]:
 
 
 def line_of_thresholds(keys: Sequence[str]) -> list[str]:
-    """Return which measures have thresholds that were chosen on other samples, in a line."""
+    """Return a line with the measures whose thresholds were chosen on other samples."""
     if not keys:
         return []
     return [f"note: thresholds chosen on the samples of threshold_from: {', '.join(keys)}"]

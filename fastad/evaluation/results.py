@@ -228,7 +228,7 @@ class Evaluation(TableResult, NamedParts[str, DetectorEvaluation]):
         return breakdown_of([({}, each) for each in self.values()])
 
     def page_body(self) -> str:
-        """Return what a page shows, in HTML: curves and the meaning of keys and marks, too."""
+        """Return the content of a page in HTML, with curves and the meaning of keys and marks."""
         curves = {name: x.curve for name, x in self.items() if x.curve is not None}
         parts = [html_text(self._blocks()), curves_html(curves) if curves else ""]
         meanings = html_text([*self._marks(), self._meanings()])
@@ -236,7 +236,7 @@ class Evaluation(TableResult, NamedParts[str, DetectorEvaluation]):
         return "\n".join(parts)
 
     def _meanings(self) -> TextTable:
-        """Return what the keys of the measures stand for."""
+        """Return the measures behind the keys, as a table."""
         named = [(key, read_key(key)) for key in self._split_keys()[0]]
         direction = {True: "higher", False: "lower", None: DASH}
         rows = [
@@ -247,7 +247,7 @@ class Evaluation(TableResult, NamedParts[str, DetectorEvaluation]):
         return TextTable(["key", "measure", "better"], rows)
 
     def _marks(self) -> Iterator[str]:
-        """Yield what the marks of the table mean that it has."""
+        """Yield the meaning of each mark in the table."""
         if any(x.unresolved for x in self.values()):
             yield f"{UNRESOLVED} before a value: too few samples, see the note below the table."
         intervals = [one for x in self.values() for one in x.intervals.values()]

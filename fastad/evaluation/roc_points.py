@@ -42,7 +42,7 @@ class RocPoints:
         return RocPoints(counts.at_points(kept), bound, self.is_independent)
 
     def plain(self, name: str) -> dict[str, Any]:
-        """Return what the page needs to know of a detector.
+        """Return the data of a detector's curves on a page.
 
         Points are joined in a string, as 30 000 short lists would take more place than their
         numbers: threshold, false and true positives, and the ends of the intervals of both rates.

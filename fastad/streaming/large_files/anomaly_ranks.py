@@ -50,7 +50,7 @@ class KeptAnomalies:
         self._bits: IntVector | None = np.empty(most + 1, np.int64)
 
     def empty(self) -> "KeptAnomalies":
-        """Return what keeps as many others."""
+        """Return an empty store of the same size."""
         return KeptAnomalies(self._most)
 
     def count_points(self, points: StreamedPoints) -> None:
@@ -112,7 +112,7 @@ class AnomalyRanks:
         self._n_waiting = 0
 
     def empty(self) -> "AnomalyRanks":
-        """Return what counts other normals around the same anomalies."""
+        """Return an empty counter around the same anomalies, for other normals."""
         n_points = SHORT if self._between.dtype == np.int64 else 0
         return AnomalyRanks(self._anomalies, n_points, self._memory)
 

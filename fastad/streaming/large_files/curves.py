@@ -79,7 +79,7 @@ def sum_of(bound: BoundMeasure) -> _Area | _MeanOfAnomalies | None:
 def curve_values(
     measures: Sequence[BoundMeasure], pieces: Iterable[CurveSegment], codec: KeyCodec, memory: int
 ) -> Iterator[tuple[BoundMeasure, Callable[[], float]]]:
-    """Yield what computes measures of an exact curve: sums, and others if its points fit.
+    """Yield the computations of measures of an exact curve: sums, and others if its points fit.
 
     Of measures that depend on its corners, only these have to.
     """

@@ -70,7 +70,7 @@ class Columns(NamedTuple):
     parts: PartColumns | None = None
 
     def roles(self, names: Iterable[str]) -> dict[str, Role]:
-        """Return what columns are read as: as labels, as scores, else as names of groups.
+        """Return the roles of columns: labels, scores, else names of groups.
 
         A column of labels or scores may divide the rows into groups, too: their names are numbers.
         """

@@ -70,7 +70,7 @@ class Pass:
             self._add(other.fingerprint)
 
     def empty(self) -> "Pass":
-        """Return what counts other points of the pass."""
+        """Return an empty counter for other points of the pass."""
         return Pass(
             None if self.sketch is None else ScoreSketch(self.sketch.memory),
             None if self.anomalies is None else self.anomalies.empty(),
@@ -123,7 +123,7 @@ class ScorePasses:
         )
 
     def next_pass(self, folder: Path | None = None) -> Pass:
-        """Return what counts the points of the next pass, or a part of them.
+        """Return the counter of the next pass, or of a part of its points.
 
         Without a folder it makes no areas exact where the anomalies do not fit the memory.
         """

@@ -203,7 +203,7 @@ class CellTable:
     def _waiting(
         self, raw: RawScores, kinds: LabelVector, weights: IntVector | None
     ) -> tuple[CellCounts, IntVector, IntVector]:
-        """Return what labels say of cells, where these are, and the rows that are too many."""
+        """Return the counts of late labels, the positions of their cells, and the excess rows."""
         labelled = CellCounts.of(self._cells_of(raw), kinds, weights, self.shift)
         positions = np.empty(labelled.cells.shape[0], np.int64)
         kernels.find_cells(as_readonly(labelled.cells), self._page_bits, self._directory, positions)
@@ -315,7 +315,7 @@ class CellTable:
         return cells
 
     def _gather(self) -> None:
-        """Add what threads have counted apart."""
+        """Add the counts of the threads."""
         for counts in self._of_threads:
             self._counts += counts
         self._of_threads.clear()
