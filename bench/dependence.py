@@ -112,6 +112,8 @@ DESIGNS: dict[str, partial[Sample]] = {
         for labels in ("of clusters", "of points")
         for r in (0.2, 0.5, 0.8)
     },
+    "series of 1000, memory 0.9": partial(in_time, memory=0.9, n=1000),
+    "series of 3000, memory 0.9": partial(in_time, memory=0.9, n=3000),
     "series of 10^4, memory 0.9": partial(in_time, memory=0.9, n=10**4),
     "series of 10^5, memory 0.9": partial(in_time, memory=0.9, n=10**5),
     "weights": partial(with_weights, n=3000),

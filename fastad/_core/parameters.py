@@ -22,6 +22,8 @@ N_RESAMPLES = 2000
 _LARGEST_SCORE = np.finfo(np.float64).max
 # Weighted by it, counts neither overflow nor vanish.
 _SMALLEST_FRACTION = Fraction(1, 10**100)
+# Smallest probability outside of an interval whose ends are taken from a float level.
+_LEAST_TAIL = 4e-16
 _PLAIN = (float, int, Fraction)
 # Above it a number may have more digits than Python writes.
 _LARGE = 10**100
@@ -91,6 +93,16 @@ def check_inside(value: Point, name: str) -> Fraction:
             f"found {short_repr(value)}"
         )
     return rate
+
+
+def check_float_level(value: Point) -> float:
+    """Check a confidence level whose tails are taken from a float."""
+    level = float(check_inside(value, "confidence_level"))
+    if 1 - level < _LEAST_TAIL:
+        raise InvalidInputError(
+            f"confidence_level must be at most 1 - {_LEAST_TAIL:g} here; found {short_repr(value)}"
+        )
+    return level
 
 
 def check_positive(value: Point, name: str) -> Fraction:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.signal import lfilter
 from scipy.stats import t as student
 
 import fastad
@@ -20,6 +21,7 @@ from fastad.uncertainty import at_least
 from fastad.uncertainty.samples.dependence import (
     autocovariances,
     block_length,
+    bootstrap_variance,
     df_of_sizes,
     long_run_variance,
 )
@@ -229,9 +231,29 @@ def test_long_run_variance_is_that_of_the_definition(values: list[int], length: 
     covariances = [float(centred[: n - k] @ centred[k:]) / n for k in range(n)]
     np.testing.assert_allclose(autocovariances(series), covariances, atol=1e-9)
     p = 1 / length
-    weights = [(1 - k / n) * (1 - p) ** k + k / n * (1 - p) ** (n - k) for k in range(1, n)]
-    expected = n * (covariances[0] + 2 * float(np.dot(weights, covariances[1:])))
-    assert long_run_variance(series, length) == pytest.approx(max(expected, 0.0), abs=1e-6)
+
+    def of_blocks(p: float) -> float:
+        weights = [(1 - k / n) * (1 - p) ** k + k / n * (1 - p) ** (n - k) for k in range(1, n)]
+        return n * (covariances[0] + 2 * float(np.dot(weights, covariances[1:])))
+
+    whole, third = of_blocks(p), of_blocks(min(3 * p, 1.0))
+    assert bootstrap_variance(series, length) == pytest.approx(max(whole, 0.0), abs=1e-6)
+    expected = max(2 * whole - third, whole, 0.0)
+    assert long_run_variance(series, length) == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_bias_of_blocks_is_that_of_blocks_of_a_third_of_their_length() -> None:
+    """A series that remembers 0.9 of its last value varies 19 times as much."""
+    rng = np.random.default_rng(4)
+    ratios = []
+    for _ in range(40):
+        series = lfilter([np.sqrt(0.19)], [1, -0.9], rng.normal(size=4500))[500:]
+        ratios.append(
+            [f(series, 25.0) / (19 * 4000) for f in (bootstrap_variance, long_run_variance)]
+        )
+    biased, corrected = np.mean(ratios, axis=0)
+    assert 0.6 < biased < 0.8
+    assert 0.9 < corrected < 1.1
 
 
 def test_draws_of_blocks_have_that_variance() -> None:
@@ -243,7 +265,7 @@ def test_draws_of_blocks_have_that_variance() -> None:
     assert (draws.sum(axis=1) == n).all()
     assert (draws >= 0).all()
     # A variance of 4 000 draws has a relative standard error of 2.2 %.
-    expected = long_run_variance(series, length)
+    expected = bootstrap_variance(series, length)
     assert np.var(draws @ series) == pytest.approx(expected, rel=0.1)
 
 
@@ -521,3 +543,56 @@ def test_few_anomalies_that_decide_are_allowed_for_as_without_a_design(design: s
         n_passed += at_least(y, s, measure="auc", value=true, **options).verdict == "pass"
     assert n_above <= 4
     assert n_passed <= 8
+
+
+@pytest.mark.slow
+def test_intervals_of_short_series_cover() -> None:
+    """Both classes and scores remember 0.9 of their last value: few runs of anomalies."""
+    truth = 0.9213503964748574  # of two normal distributions that lie 2 apart
+    n_covered, n_sets = 0, 250
+    for seed in range(n_sets):
+        noise = np.random.default_rng(seed).normal(size=(2, 3500))
+        hidden, s = lfilter([math.sqrt(0.19)], [1, -0.9], noise)[:, 500:]
+        y = hidden > 1.6448536269514722  # of a twentieth
+        result = fastad.interval(y, s + 2 * y, measure="auc", method="logit", blocks="auto")
+        n_covered += result.low <= truth <= result.high
+    # At least 92 % but for two standard deviations.
+    assert n_covered >= 0.92 * n_sets - 2 * math.sqrt(0.08 * 0.92 * n_sets)
+
+
+@pytest.mark.parametrize("length", [2, 5, 20])
+def test_a_series_is_decided_by_runs_of_anomalies_and_blocks_of_normals(length: int) -> None:
+    y = np.arange(1000) % 100 < 5
+    s = RNG.normal(size=1000)
+    sample = sample_of(y, s, blocks=length)
+    # A run of five is two blocks of two.
+    assert sample.deciding_sizes == pytest.approx((10 * max(5 // length, 1), 950 / length))
+    # Alone, every row is a unit.
+    assert sample_of(y, s, blocks=1).deciding_sizes == (50, 950)
+
+
+def test_the_variance_of_a_series_has_fewer_degrees_of_freedom_by_longer_blocks() -> None:
+    """Of n / (the sum of the squares of all weights of lags), both ways and at lag 0."""
+    auc, y, s = bind("auc", {}), np.arange(1000) % 7 == 0, RNG.normal(size=1000)
+    degrees = []
+    for length in (1, 2, 5, 20, 80):
+        sample = sample_of(y, s, blocks=length)
+        degrees.append(sample.variances(sample.contributions(auc)).df)
+
+        def kept(p: float) -> Any:
+            k = np.arange(1, 1000)
+            return (1 - k / 1000) * (1 - p) ** k + k / 1000 * (1 - p) ** (1000 - k)
+
+        weights = 2 * kept(1 / length) - kept(min(3 / length, 1.0))
+        expected = math.inf if length == 1 else 1000 / (1 + 2 * np.sum(weights**2))
+        assert degrees[-1] == pytest.approx(expected)
+    assert all(math.isfinite(each) for each in degrees[1:])
+    assert degrees == sorted(degrees, reverse=True)
+
+
+def test_neighbours_that_depend_negatively_leave_a_variance() -> None:
+    """Lag windows alone would leave hardly any; it is at least that of replicates by blocks."""
+    for seed in range(20):
+        series = lfilter([1], [1, 0.5], np.random.default_rng(seed).normal(size=1000))
+        for length in (2.0, 3.0, 10.0):
+            assert long_run_variance(series, length) >= bootstrap_variance(series, length) > 0

@@ -9,6 +9,7 @@ import pytest
 
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
+from fastad.errors import LowCoverageWarning
 from fastad.uncertainty import contamination_sensitivity
 from tests.support.uncertainty import contaminated
 
@@ -131,3 +132,24 @@ def test_real_weights_have_values_and_no_intervals() -> None:
         contamination_sensitivity(
             Y, S, measure="auc", contamination=GRID, sample_weight=weights, confidence_level=0.95
         )
+
+
+def test_an_unreliable_interval_says_so_at_its_fraction() -> None:
+    y = np.repeat([0, 1], [400, 8])
+    s = np.random.default_rng(0).normal(size=408) + 2 * y
+    options: dict[str, Any] = {"measure": "ap", "n_resamples": 200, "rng": 0}
+    with pytest.warns(LowCoverageWarning) as caught:
+        result = contamination_sensitivity(
+            y, s, contamination=[0, 0.002], confidence_level=0.95, **options
+        )
+    with pytest.warns(LowCoverageWarning):
+        alone = [fastad.interval(y, s, contamination=c, **options) for c in (0, 0.002)]
+    assert result.interval_notes == [each.reliability_note for each in alone]
+    assert result.undefined == [None, None]
+    (warning,) = caught
+    note = result.interval_notes[1]
+    assert note is not None
+    assert str(warning.message) == f"ap: {note}"
+    assert warning.filename == __file__
+    assert f"interval at 0.002: {note}" in result.notes
+    assert not any(line.startswith("nan at") for line in result.notes)

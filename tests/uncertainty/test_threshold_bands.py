@@ -277,7 +277,10 @@ def test_a_series_has_the_long_run_variance_at_each_threshold() -> None:
         (alarms - alarms[DESIGN_Y].mean()) / n,
         -0.5 * (alarms - alarms[~DESIGN_Y].mean()) / m,
     )
-    half = student.ppf(0.975, 99) * np.sqrt(long_run_variance(parts, 6.0))
+    k = np.arange(1, 600)
+    whole, third = ((1 - k / 600) * p**k + k / 600 * p ** (600 - k) for p in (5 / 6, 1 / 2))
+    degrees = 600 / (1 + 2 * np.sum((2 * whole - third) ** 2))
+    half = student.ppf(0.975, degrees) * np.sqrt(long_run_variance(parts, 6.0))
     assert band.high[1] - band.difference[1] == pytest.approx(half, rel=1e-6)
 
 
@@ -326,3 +329,13 @@ def test_float32_scores_reach_a_threshold_of_float64_as_their_values_do() -> Non
     band = difference_band(y, scores, other, measure=ACCURACY, threshold=np.float64(0.7))
     assert band.difference.tolist() == exact.difference.tolist()
     assert band.high.tolist() == exact.high.tolist()
+
+
+def test_no_integer_reaches_a_threshold_beyond_its_type() -> None:
+    rng = np.random.default_rng(9)
+    y = rng.random(200) < 0.5
+    a, b = np.where(rng.random((2, 200)) < 0.5, 2**63 - 1, 0)
+    with pytest.warns(LowCoverageWarning, match="0 samples are flagged by one detector alone"):
+        band = difference_band(y, a, b, measure=ACCURACY, threshold=[1.0, 1e300, math.inf])
+    assert band.low[0] < band.high[0]
+    assert band.low[1:].tolist() == band.high[1:].tolist() == [0.0, 0.0]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from fastad._core.declared import ThresholdValue
-from fastad._core.parameters import check_flag, check_inside, nearest_float
+from fastad._core.parameters import check_flag, check_float_level, nearest_float
 from fastad._core.random import random_key
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import slices, thread_limit, thread_map
@@ -33,7 +33,7 @@ from fastad.measures.results import Curve
 from fastad.ordering.counts import count_scores
 from fastad.ordering.labels import Labels, check_labels, check_scores
 from fastad.uncertainty.samples.bootstrap import refuse_few
-from fastad.uncertainty.samples.dependence import block_length, lag_weights
+from fastad.uncertainty.samples.dependence import block_length, kept_by_blocks, lag_weights
 from fastad.uncertainty.samples.effective_size import widening_of_few
 from fastad.uncertainty.samples.sampling import DesignedSample, check_design, needs_design
 
@@ -196,7 +196,7 @@ def difference_band(
             f"threshold must have at most {_MOST_THRESHOLDS} entries; found {len(thresholds)}"
         )
     at_once = check_flag(simultaneous, "simultaneous")
-    level = float(check_inside(confidence_level, "confidence_level"))
+    level = check_float_level(confidence_level)
     key = random_key(rng)
     with thread_limit(n_threads):
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
@@ -260,6 +260,12 @@ def _count_together(
     n_bins = len(thresholds) + 1
     bounds = []
     for scores in pair:
+        if scores.dtype.itemsize == 8 and scores.dtype.kind in "iu":  # floats would merge them
+            least, most = np.iinfo(scores.dtype).min, np.iinfo(scores.dtype).max
+            whole = (lowest_flagged(each, scores.dtype) for each in thresholds)
+            # What no score reaches comes last.
+            bounds.append(np.array([int(max(x, least)) for x in whole if x <= most], scores.dtype))
+            continue
         dtype = scores.dtype if scores.dtype.kind == "f" else np.dtype(np.float64)
         lowest = np.array([nearest_float(lowest_flagged(each, dtype)) for each in thresholds])
         # Narrow scores reach a threshold from the next number of their type on.
@@ -342,12 +348,17 @@ def _covariance_of_design(
         return sum(within) + between + between.T, float(min(n_with))
     added = by_class[0] + by_class[1]
     length = max(map(block_length, added.T)) if blocks == "auto" else float(blocks)
-    # The long-run covariance, all lags by one convolution.
-    of_lags = lag_weights(n, length)
-    kernel = np.concatenate([[1.0], of_lags, [0.0], of_lags[::-1]])
-    spectrum = np.fft.rfft(added, 2 * n, axis=0) * np.fft.rfft(kernel)[:, None]
-    covariance: FloatMatrix = added.T @ np.fft.irfft(spectrum, 2 * n, axis=0)[:n]
-    return (covariance + covariance.T) / 2, n / length
+    # The long-run covariance, all lags by one convolution, as `long_run_variance` for each.
+    covariances = []
+    for of_lags in (kept_by_blocks(n, length), lag_weights(n, length)):
+        kernel = np.concatenate([[1.0], of_lags, [0.0], of_lags[::-1]])
+        spectrum = np.fft.rfft(added, 2 * n, axis=0) * np.fft.rfft(kernel)[:, None]
+        covariance: FloatMatrix = added.T @ np.fft.irfft(spectrum, 2 * n, axis=0)[:n]
+        covariances.append((covariance + covariance.T) / 2)
+    of_bootstrap, corrected = (np.diag(each) for each in covariances)
+    ratios = np.maximum(corrected, of_bootstrap) / np.where(of_bootstrap > 0, of_bootstrap, 1.0)
+    wider = np.sqrt(np.maximum(ratios, 0.0))
+    return covariances[0] * np.outer(wider, wider), n / length
 
 
 def _quantile(

@@ -417,5 +417,7 @@ def _combined_area(
         low = min(combined[0], max(others[0], task.value * seen))
         high = max(combined[1], min(others[1], 1 - (1 - task.value) * seen))
         combined, standard_error = (low, high), allowed
-        method = "newcombe" if combined == others else "combined"
+        # His method by itself takes rows alone.
+        is_his = combined == others and sample.kind is None
+        method = "newcombe" if is_his else "combined"
     return method, combined, standard_error

@@ -371,7 +371,7 @@ def margin_note(
 
 def note_of_few_units(bound: BoundMeasure, sample: DesignedSample) -> str | None:
     """Return why clusters, blocks or weighted rows are too few for a measure, or None."""
-    n_equal = [sample.n_equal_units(label) for label in (1, 0)]
+    n_equal = sample.deciding_sizes
     # Large weights are rare: a sample may have too few of them by chance.
     fewest = ENOUGH_UNITS if sample.kind == "weights" else _FEWEST_UNITS
     if min(n_equal) >= fewest and min(limits_of(bound, *n_equal)) >= _FEWEST_BEYOND:

@@ -29,7 +29,7 @@ from fastad.uncertainty.intervals.interval_estimation import (
     intervals_of,
 )
 from fastad.uncertainty.intervals.methods import check_method
-from fastad.uncertainty.results import Interval
+from fastad.uncertainty.results import Interval, warn_if_noted
 from fastad.uncertainty.samples.bootstrap import IndependentSample
 
 
@@ -52,6 +52,8 @@ class ContaminationSensitivity(ShortRepr, TableResult):
         Ends of its interval; NaN without ``confidence_level``.
     undefined : sequence of (str or None)
         Why a value is NaN.
+    interval_notes : sequence of (str or None)
+        Why an interval is missing or unreliable.
     bounds : (float, float)
         Lowest and highest value from the lowest fraction to the highest, or to the largest that the
         data allow: where the true fraction lies in this range, they contain the measure but for
@@ -71,6 +73,7 @@ class ContaminationSensitivity(ShortRepr, TableResult):
     low: FloatVector
     high: FloatVector
     undefined: Sequence[str | None]
+    interval_notes: Sequence[str | None]
     bounds: tuple[float, float]
     largest: float
     confidence_level: float | None
@@ -85,12 +88,13 @@ class ContaminationSensitivity(ShortRepr, TableResult):
         if self.largest < 1:
             lines.append(f"the data allow a fraction of at most {self.largest:.4g}")
         reasons: dict[str, list[float]] = {}
-        for fraction, reason in zip(self.contamination.tolist(), self.undefined, strict=True):
-            if reason is not None:
-                reasons.setdefault(reason, []).append(fraction)
+        for kind, notes in (("nan", self.undefined), ("interval", self.interval_notes)):
+            for fraction, note in zip(self.contamination.tolist(), notes, strict=True):
+                if note is not None:
+                    reasons.setdefault(f"{kind} at {{}}: {note}", []).append(fraction)
         return lines + [
-            f"nan at {', '.join(f'{x:g}' for x in fractions)}: {reason}"
-            for reason, fractions in reasons.items()
+            text.replace("{}", ", ".join(f"{x:g}" for x in fractions), 1)
+            for text, fractions in reasons.items()
         ]
 
     def _declare_columns(self) -> list[Column]:
@@ -167,6 +171,11 @@ def contamination_sensitivity(
     UndefinedMeasureError
         If a class is absent.
 
+    Warns
+    -----
+    LowCoverageWarning
+        If an interval is missing or unreliable; the notes say at which fractions.
+
     See Also
     --------
     fastad.plot.ContaminationSensitivityDisplay : The picture.
@@ -210,7 +219,9 @@ def contamination_sensitivity(
         counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
         need_both(counts, bound.measure.name)
         options = None if options is None else replace(options, progress=report)
-        return sensitivity_of(counts, bound, fractions, options)
+        result = sensitivity_of(counts, bound, fractions, options)
+    warn_if_noted(bound.key, next(filter(None, result.interval_notes), None))
+    return result
 
 
 def _check_fractions(contamination: Points) -> list[Fraction]:
@@ -256,14 +267,16 @@ def sensitivity_of(
             f"found none, the lowest {float(fractions[0]):g}"
         )
     intervals: dict[Fraction, Interval] = {}
+    notes: dict[Fraction, str | None] = {}
     if options is not None and values:
         measures = [corrected(bound, fraction) for fraction in values]
         results = intervals_of(IndependentSample.of(counts), measures, options)
-        intervals = {
-            fraction: result
-            for fraction, result in zip(values, results, strict=True)
-            if isinstance(result, Interval)
-        }
+        for fraction, result in zip(values, results, strict=True):
+            if isinstance(result, Interval):
+                intervals[fraction] = result
+            notes[fraction] = (
+                result.reliability_note if isinstance(result, Interval) else str(result)
+            )
     low, high = (
         np.array([getattr(intervals[x], end) if x in intervals else math.nan for x in fractions])
         for end in ("low", "high")
@@ -278,6 +291,7 @@ def sensitivity_of(
         low=low,
         high=high,
         undefined=undefined,
+        interval_notes=[notes.get(fraction) for fraction in fractions],
         bounds=_bounds(counts, bound, fractions, largest),
         largest=largest,
         confidence_level=None if options is None else float(options.level),

@@ -11,7 +11,7 @@ from fastad._core.user_warnings import warn_user
 from fastad.errors import LowCoverageWarning, UndefinedMeasureError
 from fastad.uncertainty.results import ENOUGH_UNITS
 from fastad.uncertainty.samples.closed_forms import student_over_normal
-from fastad.uncertainty.samples.dependence import block_length, long_run_variance
+from fastad.uncertainty.samples.dependence import block_length, df_of_lags, long_run_variance
 from fastad.uncertainty.samples.sampling import FEWEST_UNITS, DesignedSample
 
 
@@ -74,11 +74,15 @@ def widening_of_few(
 ) -> float:
     """Return the widening factor for a number of clusters, blocks or rows; warn of a few.
 
-    The ratio of Student's to the normal quantile, with one degree of freedom less than there are
-    blocks, or clusters or rows of equal size that tell as much of the given classes.
+    The ratio of Student's to the normal quantile, with the degrees of freedom of a variance by
+    blocks, or one less than clusters or rows of equal size that tell as much of the given classes.
     """
     _refuse_few(sample, n_units, what)
-    n_equal = n_units if sample.kind == "blocks" else sample.n_equal_units(*labels)
+    if sample.kind == "blocks":
+        n_equal, df = n_units, df_of_lags(sample.n_units, sample.n_units / n_units)
+    else:
+        n_equal = sample.n_equal_units(*labels)
+        df = n_equal - 1
     if n_equal < ENOUGH_UNITS:
         is_weighted = sample.kind == "weights"
         units = "rows of equal weight" if is_weighted else f"{sample.kind} of equal size"
@@ -87,7 +91,7 @@ def widening_of_few(
             f"how often {what} of such data holds",
             LowCoverageWarning,
         )
-    return student_over_normal(alpha, max(n_equal - 1, 1.0))
+    return student_over_normal(alpha, max(df, 1.0))
 
 
 def _refuse_few(sample: DesignedSample, n_units: float, what: str) -> None:

@@ -38,6 +38,8 @@ from fastad.uncertainty.samples.bootstrap import IndependentSample
 from fastad.uncertainty.samples.closed_forms import rounding_of, student_over_normal
 from fastad.uncertainty.samples.dependence import (
     block_length,
+    bootstrap_variance,
+    df_of_lags,
     df_of_sizes,
     df_of_squares,
     long_run_variance,
@@ -76,6 +78,11 @@ class SamplingDesign:
 
 
 INDEPENDENT = SamplingDesign()
+
+
+def blocks_among(blocks: Blocks | None, n_rows: int) -> Blocks | None:
+    """Return the length of blocks in a part of the rows, which may have fewer than a block."""
+    return min(blocks, n_rows) if isinstance(blocks, int) else blocks
 
 
 def check_design(clusters: Any, blocks: Any, labels: Labels) -> SamplingDesign:
@@ -196,10 +203,18 @@ class DesignedSample:
 
     @property
     def deciding_sizes(self) -> tuple[float, float]:
-        """Numbers of units of equal size with anomalies and normals: rows of one may be alike."""
-        length = 1.0 if self.length is None else self.length
-        anomalies, normals = (max(self.n_equal_units(x) / length, 1.0) for x in (1, 0))
-        return anomalies, normals
+        """Numbers of units of equal size with anomalies and normals: rows of one may be alike.
+
+        In a series, of runs of anomalies that follow each other, of which a long one is divided
+        into blocks, and of blocks of normals.
+        """
+        anomalies, normals = self.n_equal_units(1), self.n_equal_units(0)
+        if self.length is None or self.length == 1:
+            return anomalies, normals
+        is_anomaly = self.labels == 1
+        runs = np.cumsum(np.diff(is_anomaly.astype(np.int8), prepend=0) == 1)[is_anomaly]
+        blocks = np.maximum(np.bincount(runs)[1:] // self.length, 1)
+        return min(float(blocks.sum()), anomalies), max(normals / self.length, 1.0)
 
     def refuse(self, what: str) -> None:
         """Refuse too few units for an interval or comparison."""
@@ -269,7 +284,21 @@ class DesignedSample:
         """Return the factor by which percentiles of replicates of few clusters are too narrow."""
         if math.isinf(df):
             return 1.0
-        return student_over_normal(alpha, df) * math.sqrt(self.n_units / (self.n_units - 1))
+        factor = student_over_normal(alpha, df) * math.sqrt(self.n_units / (self.n_units - 1))
+        return factor if self.length is None else factor * self._bias_of_blocks
+
+    @cached_property
+    def _df_of_blocks(self) -> float:
+        length = self.length or 1.0
+        return df_of_lags(self.n_units, length) if length > 1 else math.inf
+
+    @cached_property
+    def _bias_of_blocks(self) -> float:
+        """The standard deviation of the area over that of its replicates by blocks."""
+        contributions, length = self.contributions(ROC_AUC.bind()), self.length or 1.0
+        of_replicates = bootstrap_variance(contributions, length)
+        ratio = long_run_variance(contributions, length) / of_replicates if of_replicates else 1.0
+        return math.sqrt(max(ratio, 1.0))
 
     def variances(self, contributions: FloatVector) -> "Variances":
         """Return the variance of the sum of the rows' contributions, from units that differ.
@@ -282,7 +311,7 @@ class DesignedSample:
             total, anomalies, normals = (
                 long_run_variance(values, self.length) for values in (contributions, *of_class)
             )
-            return Variances(total, anomalies, normals, math.inf)
+            return Variances(total, anomalies, normals, self._df_of_blocks)
         sums = [np.bincount(self.units, values, self.n_units) for values in of_class]
         n_with = [np.unique(self.units[self.labels == label]).shape[0] for label in (1, 0)]
         anomalies, normals = (
