@@ -174,7 +174,9 @@ def bayesian_signed_rank(
         weights = np.empty((size, len(complete.clusters) + 1))
         by_dataset = generator.standard_exponential((size, complete.n_datasets))
         weights[:, :-1] = by_dataset[:, complete.clusters]
-        weights[:, -1] = generator.standard_gamma(_PRIOR, size)
+        # Problems have the whole weight of their data set, and the prior as many times its own.
+        problems_a_dataset = len(complete.clusters) / complete.n_datasets
+        weights[:, -1] = generator.standard_gamma(_PRIOR, size) * problems_a_dataset
         thread_map(partial(_count, weights), list(zip(sides, counts, strict=True)))
     fractions = counts / (2 * n_draws)
     return as_comparison(

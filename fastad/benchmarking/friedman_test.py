@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fastad._core.floats import positive_p
-from fastad._core.parameters import check_flag, check_inside
+from fastad._core.parameters import check_flag, check_float_level
 from fastad._core.results import Column, NamedParts, TableResult, interval_columns
 from fastad._core.text_tables import DASH, count_text, intervals_text, number_text
 from fastad._core.types import FloatMatrix, IntMatrix, IntVector, Point
@@ -206,7 +206,7 @@ def friedman(
     """
     table = as_results(results, measures)
     corrected = check_flag(correct_ties, "correct_ties")
-    level = float(check_inside(confidence_level, "confidence_level"))
+    level = check_float_level(confidence_level)
     check_detectors(table)
     tests, notes = [], table.omissions()
     for measure in table.measures:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import set_all_readonly
-from fastad._core.parameters import check_count, check_generator, check_inside
+from fastad._core.parameters import check_count, check_float_level, check_generator
 from fastad._core.results import ShortRepr
 from fastad._core.types import FloatMatrix, IntVector, Point
 from fastad.benchmarking.means import defined_mean
@@ -224,6 +224,6 @@ def check_resampling(
     return Resampling.draw(
         clusters,
         check_count(n_resamples, "n_resamples"),
-        float(check_inside(confidence_level, "confidence_level")),
+        check_float_level(confidence_level),
         check_generator(rng),
     )

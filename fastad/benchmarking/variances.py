@@ -50,7 +50,8 @@ class VarianceComponents(TableResult):
     between, within : sequence of Deviation
         Standard deviation of the true values of data sets, and of single seeds or folds on them.
     n_seeds : numpy.ndarray of shape (n_detectors,)
-        Harmonic mean over data sets of the numbers of seeds.
+        Harmonic mean over data sets of the numbers of values: of seeds, times the classes of
+        anomalies that are tried with each.
     n_datasets : int
         Number of data sets.
     control, measure, confidence_level
@@ -79,7 +80,8 @@ class VarianceComponents(TableResult):
         Parameters
         ----------
         n_datasets, n_seeds : int, optional
-            Numbers of data sets, and of seeds or folds on each; by default as in the table.
+            Numbers of data sets, and of values of each, as the attribute; by default as in the
+            table.
 
         Returns
         -------

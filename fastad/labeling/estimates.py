@@ -366,7 +366,11 @@ def _targeted(
         counts = {name: orders[name].counts(anomalous) for name in target.detectors}
         slopes = target.gradient(counts, points, at_steps=True)
         slope, scale = slopes[rows], float(np.max(np.abs(slopes))) or 1.0
-        weight, of_variance, of_skewness = labels.weights(np.sqrt(p * (1 - p)) * slope)
+        others = slopes.copy()
+        others[rows] = 0.0
+        weight, of_variance, of_skewness = labels.weights(
+            np.sqrt(p * (1 - p)) * slope, others_deviate=bool(others.any())
+        )
         if update == _UPDATES:
             break
         moved = logistic_regression(
@@ -465,8 +469,10 @@ def _missed(
     below = ~flags(scores[name], target.bound.parameters["threshold"])
     is_below = below[labels.row]
     found = is_below & (labels.label == 1)
-    weight, of_variance, _ = labels.weights(is_below.astype(np.float64))
     n_found, n_unlabeled = int(found.sum()), int(below.sum() - is_below.sum())
+    weight, of_variance, _ = labels.weights(
+        is_below.astype(np.float64), others_deviate=n_unlabeled > 0
+    )
     sequence = math.nan, math.nan
     if len(labels.least) == 1 and np.allclose(labels.probability, labels.least[0]):
         fraction = float(is_below.sum()) / max(float(below.sum()), 1.0)
@@ -480,7 +486,7 @@ def _missed(
     high = float(n_found + bound)
     value, variance = float(weight @ found), float(of_variance @ found)
     ends = n_found, high, math.sqrt(variance), math.nan, *sequence
-    return LabeledEstimate(target.name, min(value, high), *ends)
+    return LabeledEstimate(target.name, min(max(value, n_found), high), *ends)
 
 
 def sequence_factor(planned: float, alpha: float) -> float:

@@ -21,7 +21,11 @@ class LabeledRows:
 
     @classmethod
     def of(cls, rounds: Sequence[DrawnRows]) -> "LabeledRows":
-        """Return the rows of rounds, given the priority of the first one that is not used."""
+        """Return the rows of rounds, given the priority of the first one that is not used.
+
+        Rounds without a label tell nothing.
+        """
+        rounds = [each for each in rounds if each.n_complete]
         sizes = [each.n_complete for each in rounds]
         limits = [float(np.append(each.priority, 1.0)[each.n_complete]) for each in rounds]
         parts = list(zip(rounds, sizes, limits, strict=True))
@@ -33,13 +37,16 @@ class LabeledRows:
             [min(each.least_size * limit, 1.0) for each, _, limit in parts],
         )
 
-    def weights(self, deviation: FloatVector) -> tuple[FloatVector, FloatVector, FloatVector]:
+    def weights(
+        self, deviation: FloatVector, *, others_deviate: bool
+    ) -> tuple[FloatVector, FloatVector, FloatVector]:
         """Return the weight of each row, and its second and third moment over the probability.
 
         A round is an estimate of its own, in which the rows of earlier ones are certain. It counts
         as the inverse of its variance if rows deviate as much from a target as is given: by a
         model, because the deviations that labels show are small where they happen to be. Where the
-        last one has no variance it is exact; an earlier one then had rows that it did not draw.
+        last one has no variance, and no row without a label deviates, it is exact; an earlier one
+        then had rows that it did not draw.
         """
         others = (1 - self.probability) / self.probability
         expected = others / self.probability * deviation**2
@@ -48,7 +55,7 @@ class LabeledRows:
         last = np.flatnonzero(sizes)[-1]
         precision = np.zeros(sizes.shape[0])
         np.divide(1, variances, out=precision, where=variances > 0)
-        if not variances[last]:
+        if not variances[last] and not (others_deviate and precision.any()):
             precision = (np.arange(sizes.shape[0]) == last).astype(np.float64)
         precision /= precision.sum()
         fraction = np.repeat(precision, sizes)

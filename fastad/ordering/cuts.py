@@ -35,11 +35,9 @@ class CurvePart(NamedTuple):
     high: Fraction
 
     @classmethod
-    def around(cls, rates: Fraction | list[Fraction]) -> "CurvePart":
-        """Return the part that reaches from the lowest to the highest of some rates."""
-        if isinstance(rates, Fraction):
-            return cls(rates, rates)
-        return cls(min(rates), max(rates))
+    def around(cls, rate: Fraction) -> "CurvePart":
+        """Return the part at one rate."""
+        return cls(rate, rate)
 
 
 class Cuts(NamedTuple):

@@ -58,6 +58,14 @@ class Labels(NamedTuple):
         """Number of rows that the user gave."""
         return self.row_index.n_rows
 
+    @property
+    def class_sizes(self) -> tuple[int, int]:
+        """Anomalies and normal samples: integer weights count rows, real ones do not."""
+        if self.weights is None or self.weights.dtype.kind != "i":
+            return self.n_anomalies, int(self.values.shape[0]) - self.n_anomalies
+        n_anomalies = int(self.weights[self.values == 1].sum())
+        return n_anomalies, int(self.weights.sum()) - n_anomalies
+
     def keep(self, kept: BoolVector) -> "Labels":
         """Return the labels of some of the points."""
         values = self.values[kept]

@@ -1,5 +1,6 @@
 """``gate``: test the requirements of a policy on the scores of two detectors."""
 
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ from fastad._core.parameters import significance_level
 from fastad._core.random import random_key
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
+from fastad._core.types import AnyVector
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.ordering.groups import factorize
 from fastad.ordering.labels import check_labels
@@ -32,9 +34,11 @@ from fastad.uncertainty.comparisons.paired import Detectors
 from fastad.uncertainty.comparisons.planned_power import gate_power
 from fastad.uncertainty.comparisons.unpaired import Pair
 from fastad.uncertainty.samples.bootstrap import IndependentSample
-from fastad.uncertainty.samples.sampling import DesignedSample
+from fastad.uncertainty.samples.sampling import DesignedSample, blocks_among
 
 _NO_PARTS = "no sample has a kind or a segment"
+# Replicates of the tests of a power, at least; and as multiples of those that can reject.
+_RESAMPLES, _TIMES_THE_LEAST = 200, 10
 
 
 @suggests_arguments
@@ -114,8 +118,10 @@ class _Samples:
         """Why a slice has too few samples; empty if it does not."""
         fewest = self.rules.min_anomalies, self.rules.min_normals
         for side, name in zip(self.sides, ("new", "old"), strict=False):
-            n_anomalies = int(np.count_nonzero(side.labels))
-            sizes = n_anomalies, side.n_rows - n_anomalies
+            weights = None if self.rules.weights is None else side.columns[self.rules.weights]
+            sizes = 0, 0
+            if side.n_rows:
+                sizes = check_labels(side.labels, sample_weight=weights).class_sizes
             if sizes[0] < fewest[0] or sizes[1] < fewest[1]:
                 where = f" in {name}" if len(self.sides) > 1 else ""
                 return (
@@ -130,14 +136,9 @@ class _Samples:
         rules, first = self.rules, self.sides[0]
         scores = [each for side in self.sides for each in side.scores]
         labels = tuple(side.labels for side in self.sides)
-        blocks = rules.blocks
-        if isinstance(blocks, int):  # a slice may have fewer rows than a block
-            blocks = min(blocks, first.n_rows)
-        clusters, weights = (
-            None if name is None else first.columns[name]
-            for name in (rules.clusters, rules.weights)
-        )
-        rows = Rows(clusters, blocks, weights)
+        blocks = blocks_among(rules.blocks, first.n_rows)
+        clusters = None if rules.clusters is None else first.columns[rules.clusters]
+        rows = Rows(clusters, blocks, self._weights)
         y_true = labels if len(labels) > 1 else first.labels
         return read_samples(y_true, scores[0], scores[1], rows, random_key(rules.seed))
 
@@ -147,7 +148,12 @@ class _Samples:
         first: Any = self.ordered.samples[0]
         if not isinstance(first, DesignedSample):
             first = IndependentSample(first.counts)
-        return Detectors(check_labels(self.sides[0].labels), ["new"], ["new"], [first])
+        labels = check_labels(self.sides[0].labels, sample_weight=self._weights)
+        return Detectors(labels, ["new"], ["new"], [first])
+
+    @property
+    def _weights(self) -> AnyVector | None:
+        return None if self.rules.weights is None else self.sides[0].columns[self.rules.weights]
 
     def test(self, requirement: Requirement) -> MarginTest:
         """Test a requirement."""
@@ -170,6 +176,10 @@ def _read(rules: Policy, **tables: Any) -> _Samples:
         for column in rules.slice_columns:
             if column not in side.columns:
                 raise no_column(column, name, side.names)
+    if rules.weights is not None:
+        # A weight of 0 leaves a row out: it needs no kind. Of zeros alone all are refused.
+        used = [np.flatnonzero(side.columns[rules.weights] != 0) for side in sides]
+        sides = [x.part(rows) if rows.size else x for x, rows in zip(sides, used, strict=True)]
     return _Samples(sides, rules)
 
 
@@ -309,6 +319,9 @@ def power_of_policy(
             "the power is that of independent rows which both detectors score; it does not allow "
             f"for {unread} of the policy"
         )
+    # As many as can reject at this level, and a few times more.
+    least = math.ceil(_TIMES_THE_LEAST / (1 - rules.confidence_level))
+    n_resamples = min(rules.n_resamples, max(_RESAMPLES, least))
     all_parts = zip(rules.require, _parts_of(rules, _read(rules, old=old)), strict=True)
     for requirement, column, parts in ((each, *part) for each, x in all_parts for part in x):
         if requirement.equivalence is not None:
@@ -322,16 +335,23 @@ def power_of_policy(
             if column and part.too_few:
                 notes.append(f"{requirement.text}, {place}: {part.too_few}")
                 continue
-            planned = gate_power(
-                part.sides[0].labels,
-                part.sides[0].scores[0],
-                measure=requirement.bound,
-                margin=requirement.margin,
-                value=limit,
-                loss=loss,
-                confidence_level=rules.confidence_level,
-                n_draws=n_draws,
-                rng=rules.seed,
-            )
+            try:
+                planned = gate_power(
+                    part.sides[0].labels,
+                    part.sides[0].scores[0],
+                    measure=requirement.bound,
+                    margin=requirement.margin,
+                    value=limit,
+                    loss=loss,
+                    confidence_level=rules.confidence_level,
+                    n_draws=n_draws,
+                    n_resamples=n_resamples,
+                    rng=rules.seed,
+                )
+            except (UndefinedMeasureError, InvalidInputError) as error:
+                if not column:
+                    raise
+                notes.append(f"{requirement.text}, {place}: {error}")
+                continue
             rows.append((requirement.text, place, planned))
     return PolicyPower(rows, notes)

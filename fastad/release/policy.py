@@ -17,7 +17,7 @@ from fastad._core.parameters import (
     short_repr,
 )
 from fastad._core.toml_files import check_keys, check_table, check_tables, read_toml
-from fastad._core.types import Label
+from fastad._core.types import Blocks, Label
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.contamination import check_contamination, corrected
 from fastad.measures.measure import BoundMeasure
@@ -179,7 +179,7 @@ class Policy:
     id: str | None = None
     clusters: str | None = None
     weights: str | None = None
-    blocks: int | str | None = None
+    blocks: Blocks | None = None
     contamination: float = 0.0
     pos_label: Label | None = None
     min_anomalies: int = 10
@@ -207,6 +207,11 @@ class Policy:
             check_test_options(each.bound, self.confidence_level, 1, 0)
             corrected(each.bound, hidden)
         names = "id", "clusters", "weights", "blocks"
+        if hidden and (self.clusters is not None or self.blocks is not None):
+            raise InvalidInputError(
+                "contamination must not be given with clusters or blocks; found "
+                f"{self.contamination:g}"
+            )
         if self.design == "independent":
             refuse_given({name: getattr(self, name) for name in names}, "for independent samples")
 

@@ -103,7 +103,8 @@ class GateResult(TableResult):
         for row in self.rows:
             if row.slice_column and row.test is not None:
                 low, high = row.test.accepted
-                room = min(row.test.low - low, high - row.test.high)
+                ends = ((low, row.test.low - low), (high, high - row.test.high))
+                room = min(distance for end, distance in ends if math.isfinite(end))
                 key = row.requirement, row.slice_column
                 if key not in worst or room < worst[key][0]:
                     worst[key] = room, row

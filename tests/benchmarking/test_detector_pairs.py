@@ -290,5 +290,21 @@ def test_problems_of_a_data_set_share_weights() -> None:
                     rows[column].append(cell)
     twice = bayesian_signed_rank(rows, n_draws=20_000, rng=0)
     once = bayesian_signed_rank(table(values), n_draws=20_000, rng=0)
-    # But for the prior, whose weight beside them is half as large.
-    np.testing.assert_allclose(twice.p_better, once.p_better, atol=0.1)
+    np.testing.assert_allclose(twice.p_better, once.p_better, atol=4 * 0.5 * math.sqrt(2 / 20_000))
+
+
+def test_problems_of_data_sets_have_the_posterior_of_these_alone() -> None:
+    """Of three data sets the difference of 0 counts for much; within four standard errors."""
+    values = np.array([[0.9, 0.853], [0.8, 0.831], [0.7, 0.662]])
+    rows: dict[str, list[Any]] = {"dataset": [], "detector": [], "anomaly_class": [], "auc": []}
+    for (i, j), value in np.ndenumerate(values):
+        for anomaly_class in "vwxyz":
+            cells = (i, "ab"[j], anomaly_class, value)
+            for column, cell in zip(rows, cells, strict=True):
+                rows[column].append(cell)
+    result = bayesian_signed_rank(rows, n_draws=20_000, rng=0)
+    assert list(result.detectors) == ["a", "b"]
+    worse, equivalent, better = slow_signed_rank(values[:, 0] - values[:, 1], 0.01, 20_000, 7)
+    three = result.p_better[0, 1], result.p_equivalent[0, 1], result.p_worse[0, 1]
+    expected = (better, equivalent, worse)
+    assert three == pytest.approx(expected, abs=4 * 0.5 * math.sqrt(2 / 20_000))

@@ -363,3 +363,52 @@ def test_without_labels_where_a_target_depends_on_them_nothing_is_told() -> None
     assert (scores["a"][drawn.row] < threshold).all()
     (found,) = estimate(scores, drawn.with_labels(y_true[drawn.row]), target=key).estimates
     assert (found.low, found.high) == (0, 1)
+
+
+def two_rounds(target: str, n_labels: int, seed: int = 0) -> list[DrawnRows]:
+    """Two rounds, of the second of which so many labels are there."""
+    y_true, scores = population(2000, 0.2, np.random.default_rng(seed))
+    first = drawn_and_labeled(y_true, scores, 200, target, seed)
+    second = draw(design(scores, budget=200, target=target, labeled=first), rng=seed)
+    labels = np.where(np.arange(200) < n_labels, y_true[second.row], math.nan)
+    return [first, second.with_labels(labels)]
+
+
+@pytest.mark.parametrize("target", ["missed@threshold1.5 a", "auc a", "precision@threshold1.5 a"])
+def test_the_first_labels_of_a_second_round_leave_what_the_first_one_tells(target: str) -> None:
+    """Also where the first row lies where the target does not depend on it."""
+    for seed in (4, 6, 39):
+        _, scores = population(2000, 0.2, np.random.default_rng(seed))
+        for n_labels in (1, 2):
+            first, second = two_rounds(target, n_labels, seed)
+            (before,) = estimate(scores, first, target=target).estimates
+            (after,) = estimate(scores, [first, second], target=target).estimates
+            assert before.low <= after.value <= before.high
+            assert after.standard_error > before.standard_error / 2
+
+
+@pytest.mark.parametrize("target", ["missed@threshold1.5 a", "auc a", "precision@threshold1.5 a"])
+def test_a_round_without_a_label_changes_no_estimate(target: str) -> None:
+    _, scores = population(2000, 0.2, np.random.default_rng(0))
+    first, second = two_rounds(target, 0)
+    alone, both = (estimate(scores, x, target=target) for x in (first, [first, second]))
+    assert both.estimates == alone.estimates
+
+
+def test_as_many_are_missed_as_were_found_at_least() -> None:
+    """Also of 20 rows, where those of the second round hardly count."""
+    n_more, target = 0, "missed@threshold1.5"
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        y_true = rng.random(20) < 0.3
+        scores = rng.normal(size=20) + y_true
+        first = draw(design(scores, budget=8, target=target, prevalence=0.3), rng=seed)
+        first = first.with_labels(y_true[first.row])
+        second = draw(design(scores, budget=8, target=target, labeled=first), rng=seed)
+        second = second.with_labels(y_true[second.row])
+        (found,) = estimate(scores, [first, second], target=target).estimates
+        rows = np.append(first.row, second.row)
+        n_found = int((y_true[rows] & (scores[rows] < 1.5)).sum())
+        assert n_found == found.low <= found.value <= found.high
+        n_more += found.value > n_found
+    assert n_more > 0

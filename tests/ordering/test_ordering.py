@@ -1,7 +1,6 @@
 """Wherever scores are cut into ranges, for threads or for a part of the curve: the same bits."""
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 from unittest import mock
 
@@ -158,9 +157,3 @@ def test_groups_in_blocks_for_threads_are_the_groups_of_one_thread() -> None:
             for n in (1, 2, 5)
         ]
         assert results[0] == results[1] == results[2]
-
-
-def test_a_part_reaches_from_the_lowest_rate_to_the_highest() -> None:
-    half, third = Fraction(1, 2), Fraction(1, 3)
-    assert CurvePart.around([half, third]) == CurvePart(third, half)
-    assert CurvePart.around(half) == CurvePart(half, half)

@@ -1,6 +1,8 @@
 """The release gate: verdicts of a policy, tables that do not fit, and what is saved."""
 
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -12,6 +14,7 @@ import pytest
 
 import fastad
 from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.measures import from_counts
 from fastad.release import GateResult, GateRow, power_of_policy, read_policy
 from fastad.uncertainty import MarginTest, at_least, equivalence, gate_power, noninferiority
 
@@ -231,9 +234,9 @@ def test_power_is_that_of_the_old_scores() -> None:
     assert planned.notes == [
         "auc differs by less than 0.1: the power of margins and limits alone is estimated"
     ]
-    in_clusters = {"require": [MARGIN], "clusters": "user", "contamination": 0.01}
-    (note,) = power_of_policy(in_clusters, table(OLD, user=SITE), n_draws=2).notes
-    assert note.endswith("it does not allow for clusters, contamination of the policy")
+    in_clusters = {"require": [MARGIN], "clusters": "user", "weights": "w"}
+    (note,) = power_of_policy(in_clusters, table(OLD, user=SITE, w=Y + 1), n_draws=2).notes
+    assert note.endswith("it does not allow for clusters, weights of the policy")
     with pytest.raises(InvalidInputError, match=r"old must have a column 'sites'; .*'site'"):
         power_of_policy({"require": [{**MARGIN, "slices": ["sites"]}]}, table(OLD))
 
@@ -263,6 +266,13 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"confidence_level": 0.3}, "confidence_level must lie above 0.5"),
     ({"design": "unpaired"}, "design must be one of 'paired', 'independent'"),
     ({"design": "independent", "id": "id"}, "id must not be given for independent samples"),
+    *[
+        (
+            {"contamination": 0.01, **design},
+            "contamination must not be given with clusters or blocks; found 0.01",
+        )
+        for design in ({"clusters": "site"}, {"blocks": 3}, {"blocks": "auto"})
+    ],
     ({"contamination": 2}, r"contamination must lie in \[0, 1\)"),
     ({"score": "scroe"}, "new must have a column 'scroe'; found .*; did you mean 'score'"),
     ({"clusters": "user"}, "new must have a column 'user'"),
@@ -463,3 +473,125 @@ def test_large_ids_of_two_types_are_joined_exactly() -> None:
         decide(MARGIN, new=table(NEW, id=ids), old=table(OLD, id=shifted), id="id")
     same = decide(MARGIN, new=table(NEW, id=ids), old=table(OLD, id=ids.astype("u8")), id="id")
     assert same.rows[0].test == decide(MARGIN).rows[0].test
+
+
+def test_replicates_that_reach_no_verdict_pass_nothing() -> None:
+    """A p-value is at least 1 / 2001, which is above 1 - 0.9999."""
+    highest = {"measure": "precision@k80", "margin": 0.02, "undecided": "pass"}
+    worse = NEW - 4 * Y
+    (row,) = decide(highest, new=worse, confidence_level=0.9999).rows
+    reason = "2000 replicates are too few for any verdict at this level"
+    assert (row.verdict, row.reason) == ("not enough data", reason)
+    assert result_of(row).reliability_note == reason
+    assert decide(highest, new=worse).verdict == "fail"
+
+
+@pytest.mark.slow
+def test_the_power_has_as_many_replicates_as_the_level_takes() -> None:
+    """By 200 replicates no p-value is below 1 - 0.999."""
+    limit = {"measure": "ap", "at_least": 0.3}
+    policy = {"require": [limit], "confidence_level": 0.999, "n_resamples": 5000}
+    assert fastad.gate(policy, table(OLD), table(OLD)).verdict == "pass"
+    assert power_of_policy(policy, table(OLD), n_draws=2).to_columns()["power"][0] > 0
+
+
+@pytest.mark.parametrize(
+    ("scores", "requirement", "loss", "note"),
+    [
+        (
+            -5.0,
+            {"measure": "precision@threshold1", "margin": 0.1},
+            0.0,
+            "precision@threshold1 not worse by 0.1, site b: precision is undefined where nothing",
+        ),
+        (0.0, MARGIN, 0.3, "auc not worse by 0.05, site b: loss must be possible"),
+    ],
+    ids=["undefined", "loss"],
+)
+def test_a_slice_without_a_power_is_noted_beside_those_of_the_others(
+    scores: float, requirement: dict[str, Any], loss: float, note: str
+) -> None:
+    policy = {"require": [{**requirement, "slices": ["site"]}]}
+    old = table(np.where(SITE == "b", scores, OLD))
+    planned = power_of_policy(policy, old, loss=loss, n_draws=2)
+    assert [place for _, place, _ in planned.rows] == ["site a", "site c"]
+    (found,) = planned.notes
+    assert found.startswith(note)
+
+
+def test_a_policy_of_contaminated_clusters_is_refused_before_a_table_is_read() -> None:
+    for design in ({"clusters": "site"}, {"blocks": 3}):
+        with pytest.raises(InvalidInputError, match="not be given with clusters or blocks"):
+            read_policy({"require": [MARGIN], "contamination": 0.01, **design})
+
+
+@pytest.mark.parametrize(
+    ("weight", "sizes"), [(1, (6, 30)), (2, None), (2.5, (6, 30)), (0, (0, 0))]
+)
+def test_whole_weights_of_a_slice_are_repeated_rows(
+    weight: float, sizes: tuple[int, int] | None
+) -> None:
+    """Six anomalies and 30 normal samples, twice as many by weights of 2; real ones are no more."""
+    site = np.where(np.arange(N) < 36, "rare", SITE)
+    # One row of it has a weight in any case.
+    weights = np.where((site == "rare") & (np.arange(N) > 0), weight, 1)
+    weights[0] = weight or 1
+    new = table(NEW, site=site, w=weights)
+    margin = {**MARGIN, "slices": ["site"]}
+    row = decide(margin, new=new, old=table(OLD, site=site), weights="w").rows[-1]
+    assert row.slice_value == "rare"
+    anomalies, normals = sizes or (12, 60)
+    if weight == 0:
+        anomalies += 1
+    reason = f"{anomalies} anomalies and {normals} normal samples; the policy takes 10 and 30"
+    assert (row.reason == reason, row.test is None) == ((True, True) if sizes else (False, False))
+    if row.test is not None:
+        assert row.test.n_anomalies == (anomalies, anomalies)
+        assert row.test.n_normals == (normals, normals)
+
+
+def test_rows_of_weight_zero_need_no_kind() -> None:
+    first = np.flatnonzero(Y)[:3]
+    weights, kinds = np.ones(N, np.int64), KIND.copy()
+    weights[first], kinds[first] = 0, None
+    margin = {**MARGIN, "kinds": ["kind"]}
+    result = decide(
+        margin, new=table(NEW, w=weights, kind=kinds), old=table(OLD, kind=kinds), weights="w"
+    )
+    assert [row.slice_value for row in result.rows] == ["dos", "r2l"]
+    kinds[first] = "other"
+    assert (
+        result.rows
+        == decide(
+            margin, new=table(NEW, w=weights, kind=kinds), old=table(OLD, kind=kinds), weights="w"
+        ).rows
+    )
+
+
+@pytest.mark.filterwarnings("ignore:.*is not known")
+def test_the_worst_slice_of_a_measure_without_a_lowest_value_is_the_nearest_to_its_limit() -> None:
+    """Costs, in units of money, of which less is better; one slice has no bound at all."""
+
+    def cost(tp: Any, fp: Any, n: Any, m: Any) -> Any:
+        return (5 * (n - tp) + fp) / (n + m)
+
+    measure = from_counts("mean_cost", cost, at="threshold", higher_is_better=False)
+    rows = []
+    for site, shift in (("a", 0.0), ("b", 1.0), ("c", 0.0)):
+        y, scores = Y[site == SITE], (NEW - shift * Y)[site == SITE]
+        options: dict[str, Any] = {"measure": measure, "threshold": 1.5, "n_resamples": 200}
+        test = at_least(y, scores, value=0.9, rng=0, **options)
+        assert test.accepted == (-math.inf, 0.9)
+        rows.append(GateRow("mean cost", "site", site, test.verdict, "", test))
+    assert [row.slice_value for row in GateResult(rows, 0.95).worst_slices] == ["b"]
+    without = replace(result_of(rows[2]), low=-math.inf, high=math.inf)
+    rows[2] = replace(rows[2], test=without)
+    assert [row.slice_value for row in GateResult(rows, 0.95).worst_slices] == ["c"]
+
+
+def test_limits_and_margins_have_the_same_numbers_of_weighted_samples() -> None:
+    weights = np.full(N, 3)
+    limit = {"measure": "auc", "at_least": 0.5}
+    result = decide(MARGIN, limit, new=table(NEW, w=weights), weights="w")
+    sizes = [(result_of(row).n_anomalies[0], result_of(row).n_normals[0]) for row in result.rows]
+    assert sizes == [(3 * np.sum(Y == 1), 3 * np.sum(Y == 0))] * 2

@@ -186,3 +186,15 @@ def test_a_group_that_differs_is_not_too_small() -> None:
     assert rates.too_few == {2: 80}
     (line,) = (line for line in rates.statements if "too few" in line)
     assert line.startswith("too few samples to show a lower rate than that of all, which takes ")
+
+
+@pytest.mark.parametrize(
+    ("total", "name"),
+    [((4, 1000), "a"), ((0, 0), "a"), ((5, 13), "a"), ((5, 52), "b"), ((5, 14), "b")],
+)
+def test_totals_have_the_samples_of_each_group(total: tuple[int, int], name: str) -> None:
+    """Five of 14 events, and two of 50: at least five events and 48 others."""
+    message = f"total must have at least the events, .* found .*, and more for '{name}'"
+    with pytest.raises(InvalidInputError, match=message):
+        compare_rates([5, 2], [14, 50], names=["a", "b"], total=total)
+    assert compare_rates([5, 2], [14, 50], names=["a", "b"], total=(5, 53)).overall.value == 5 / 53

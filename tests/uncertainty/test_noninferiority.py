@@ -469,3 +469,18 @@ def test_a_rate_of_no_events_has_a_p_value_of_all_its_digits() -> None:
     y, s = np.zeros(10_000, int), np.zeros(10_000)
     test = at_least(y, s, measure="fpr@threshold1", value=0.05)
     assert math.log(test.p_value) == pytest.approx(10_000 * math.log(0.95), rel=1e-9)
+
+
+@pytest.mark.parametrize(("level", "verdict"), [(0.9999, "not enough data"), (0.95, "fail")])
+def test_replicates_that_are_too_few_for_a_level_are_named(level: float, verdict: str) -> None:
+    """A p-value is at least 1 / 2001, which is above 1 - 0.9999."""
+    options: dict[str, Any] = {"measure": "precision@k50", "margin": 0.02, "rng": 0}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        worse = noninferiority(LABELS, NEW - 4 * LABELS, OLD, confidence_level=level, **options)
+    assert worse.verdict == verdict
+    note = "2000 replicates are too few for any verdict at this level"
+    assert worse.reliability_note == (note if level > 0.99 else None)
+    assert [str(each.message) for each in caught] == (
+        [f"precision@k50: {note}"] if level > 0.99 else []
+    )

@@ -108,6 +108,8 @@ def test_what_has_no_numbers() -> None:
     [
         ({"loss": -0.1}, "loss must not be negative; found -0.1"),
         ({"loss": 0.9}, "loss must be possible: a detector that scores all alike loses"),
+        ({"n_anomalies": 1}, "n_anomalies must be at least 2; found 1"),
+        ({"n_normals": 1}, "n_normals must be at least 2; found 1"),
         ({"correlation": 1.5}, r"correlation must lie in \[0, 1\]"),
         ({"margin": 2}, "margin must be below 1, the largest difference in auc"),
         ({"margin": None}, "margin or value must be given, and not both; found neither"),

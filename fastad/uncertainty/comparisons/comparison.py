@@ -20,12 +20,24 @@ from fastad._core.parameters import (
 from fastad._core.progress import LATE, ProgressOption, reporting
 from fastad._core.text_tables import count_text
 from fastad._core.threads import thread_limit
-from fastad._core.types import ArrayLike, Blocks, ComparisonMethod, Correction, Label, Point
+from fastad._core.types import (
+    ArrayLike,
+    Blocks,
+    ComparisonMethod,
+    Correction,
+    FloatVector,
+    Label,
+    Point,
+)
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
 from fastad.ordering.labels import Table, check_labels, named_scores, score_name, series_names
-from fastad.uncertainty.comparisons.comparison_results import Comparison, Comparisons
+from fastad.uncertainty.comparisons.comparison_results import (
+    Comparison,
+    Comparisons,
+    IndependentComparison,
+)
 from fastad.uncertainty.comparisons.corrections import CORRECTIONS
 from fastad.uncertainty.comparisons.pair_comparison import compare_pairs
 from fastad.uncertainty.comparisons.pair_estimates import (
@@ -306,7 +318,17 @@ def adjust_together(
     comparisons: Sequence[Sequence[Comparison]], correction: Correction
 ) -> list[Comparisons]:
     """Adjust the p-values of the comparisons of some groups for the number of all."""
-    pairs = list(chain.from_iterable(comparisons))
+    by_pair, notes = adjusted_p_values(list(chain.from_iterable(comparisons)), correction)
+    values = iter(by_pair.tolist())
+    return [
+        Comparisons(each, [next(values) for _ in each], correction, notes) for each in comparisons
+    ]
+
+
+def adjusted_p_values(
+    pairs: Sequence[Comparison | IndependentComparison], correction: Correction
+) -> tuple[FloatVector, list[str]]:
+    """Return the p-values of comparisons adjusted for their number, and notes on them."""
     p_values = np.array([pair.p_value for pair in pairs])
     smallest = np.array([pair.smallest_p_value for pair in pairs])
     level = significance_level(pairs[0].confidence_level)
@@ -315,20 +337,17 @@ def adjust_together(
     is_stuck = (p_values == smallest) & (by_pair > level)
     notes = []
     if is_stuck.any() and correction != "none":
-        stuck = [pairs[i] for i in np.flatnonzero(is_stuck)]
+        stuck = [pairs[i] for i in np.flatnonzero(is_stuck).tolist()]
         # The smallest of all p-values is multiplied by their number.
         enough = min(_required_resamples(pair, level / len(pairs)) for pair in stuck)
         notes.append(
             f"replicates are too few for {count_text(len(pairs), 'comparison')}: a difference that "
             f"none of them contradicts can be significant with n_resamples={enough}"
         )
-    values = iter(by_pair.tolist())
-    return [
-        Comparisons(each, [next(values) for _ in each], correction, notes) for each in comparisons
-    ]
+    return by_pair, notes
 
 
-def _required_resamples(pair: Comparison, p_value: float) -> int:
+def _required_resamples(pair: Comparison | IndependentComparison, p_value: float) -> int:
     """Return how many replicates can give a p-value that is as small."""
     n = pair.n_resamples - pair.n_undefined
     odds = (1 + n) * pair.smallest_p_value / p_value

@@ -35,8 +35,8 @@ class _Difference(Record):
         return self.p_value <= significance_level(self.confidence_level)
 
     @property
-    def better(self) -> str:
-        """Name of the one with the better value."""
+    def _better(self) -> str:
+        """Name of the one with the better value, where they differ."""
         return self.names[0 if (self.difference > 0) == self.higher_is_better else 1]
 
     @property
@@ -61,8 +61,8 @@ class _Difference(Record):
         elif adjusted != self.p_value:
             level, p = f"unadjusted {level}", f"{p}, {correction} {format_p(adjusted)}"
         if adjusted <= significance_level(self.confidence_level):
-            worse = second if self.better == first else first
-            text = f"{self.better} is better than {worse} in {self.measure}"
+            worse = second if self._better == first else first
+            text = f"{self._better} is better than {worse} in {self.measure}"
         else:
             text = f"{first} and {second} do not differ significantly in {self.measure}"
         return (
@@ -202,6 +202,8 @@ class IndependentComparison(_Difference):
         Why interval and verdict are unreliable, or None.
     n_resamples, n_undefined : int
         Number of replicates, and how many of them left the measure undefined.
+    smallest_p_value : float
+        The smallest p-value that so many replicates can give; 0 without replicates.
     """
 
     intervals: tuple[Interval, ...]
@@ -212,6 +214,7 @@ class IndependentComparison(_Difference):
     reliability_note: str | None = None
     n_resamples: int = 0
     n_undefined: int = 0
+    smallest_p_value: float = 0.0
 
     _derived = ("summary",)
 
@@ -260,7 +263,7 @@ class Comparisons(TableResult, NamedParts[tuple[str, str], Comparison]):
         # Verdicts allow for the number of comparisons; intervals do not.
         level = f"{intervals_text(first.confidence_level)}, unadjusted"
         better = [
-            each.better
+            each._better
             if adjusted <= significance_level(each.confidence_level)
             else "not significant"
             for each, adjusted in zip(self.values(), self.adjusted_p_values.values(), strict=True)

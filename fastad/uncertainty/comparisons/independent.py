@@ -231,4 +231,5 @@ def compare_samples(
         reliability_note=note,
         n_resamples=estimate.n_resamples,
         n_undefined=estimate.n_undefined,
+        smallest_p_value=estimate.smallest_p_value,
     )

@@ -55,6 +55,9 @@ from fastad.uncertainty.samples.sampling import check_design, refuse_contaminati
 
 Range = tuple[float, float]
 
+# Farther than a number that a measure can be, in units of the estimate.
+_BEYOND = 1e6
+
 
 def noninferiority(
     y_true: ArrayLike | tuple[ArrayLike, ArrayLike],
@@ -396,7 +399,17 @@ def margin_test(
     sides = [side for side, end in enumerate(accepted) if not math.isinf(end)]
     outside = max(tests.p_value(accepted[side], side) for side in sides)
     inside = min(tests.p_value(accepted[side], 1 - side) for side in sides)
-    counts = [each.counts for each in samples.samples]
+    alpha = options.alpha / 2
+    if tests.n_resamples and tests.note is None and min(outside, inside) > alpha:
+        # The p-value of a number that is farther than any replicate.
+        reach = _BEYOND * (1 + abs(tests.estimate))
+        if min(tests.p_value((2 * side - 1) * reach, side) for side in (0, 1)) > alpha:
+            text = f"{tests.n_resamples} replicates are too few for any verdict at this level"
+            tests = replace(tests, note=text)
+    if isinstance(samples, Detectors):
+        sizes = [(samples.n_anomalies, samples.n_normals)] * len(samples.samples)
+    else:
+        sizes = [(int(each.n_anomalies), int(each.n_normals)) for each in samples.counts]
     return MarginTest(
         measure=bound.key,
         names=tuple(samples.names),
@@ -411,8 +424,8 @@ def margin_test(
         confidence_level=float((1 + options.level) / 2),
         method=tests.method,
         higher_is_better=bool(bound.measure.higher_is_better),
-        n_anomalies=tuple(int(each.n_anomalies) for each in counts),
-        n_normals=tuple(int(each.n_normals) for each in counts),
+        n_anomalies=tuple(of_anomalies for of_anomalies, _ in sizes),
+        n_normals=tuple(of_normals for _, of_normals in sizes),
         reliability_note=tests.note,
         n_resamples=tests.n_resamples,
         n_undefined=tests.n_undefined,

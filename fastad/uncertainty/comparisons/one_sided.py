@@ -179,6 +179,7 @@ def third_cumulant(detectors: Detectors, change: FloatVector) -> float:
 
 
 def _cumulant_of_mean(values: FloatVector) -> float:
+    values = np.sort(values)  # for a sum that does not depend on the order of the rows
     return float(np.mean((values - values.mean()) ** 3) / values.shape[0] ** 2)
 
 

@@ -145,6 +145,7 @@ def _note(
 
 def named_value(bound: BoundMeasure, counts: OrderedCounts, score_name: str) -> float:
     """Return the measure of a detector, or raise why its scores, so named, have none."""
+    bound.check_weights(counts)
     try:
         return bound.value(counts)
     except InvalidInputError as error:

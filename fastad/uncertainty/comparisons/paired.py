@@ -59,13 +59,13 @@ class Detectors:
 
     @property
     def n_anomalies(self) -> int:
-        """Number of anomalies."""
-        return self.labels.n_anomalies
+        """Number of anomalies; rows of integer weights are as many, those of real ones are one."""
+        return self.labels.class_sizes[0]
 
     @property
     def n_normals(self) -> int:
         """Number of normal samples."""
-        return int(self.labels.values.shape[0]) - self.labels.n_anomalies
+        return self.labels.class_sizes[1]
 
 
 # Whoever has two detectors on different samples needs another test.
@@ -194,6 +194,8 @@ def variance_of_influences(
     them as its own variance (Satterthwaite 1946), a variance of n samples (m4 - m2^2) / n. The
     influences themselves are estimates, from the samples that limit the measure.
     """
+    # In their order, so that sums do not depend on the order of the rows.
+    of_classes = list(map(np.sort, of_classes))
     variance, variance_of_it = _variance(*of_classes), 0.0
     for values in of_classes:
         squares = (values - values.mean()) ** 2
@@ -370,7 +372,11 @@ def _permuted_differences(
     differ = np.flatnonzero(first != second)
     is_exact = differ.shape[0] < 63 and 2 ** differ.shape[0] <= options.n_resamples
     n_tried = 2 ** differ.shape[0] if is_exact else options.n_resamples
-    template = replace(detectors.samples[pair[0]].counts, codec=KeyCodec(np.dtype(np.int64), 0))
+    template = replace(
+        detectors.samples[pair[0]].counts,
+        keys=np.arange(1, n_distinct + 1),
+        codec=KeyCodec(np.dtype(np.int64), 0),
+    )
     differences = np.empty(n_tried)
 
     pool = MemoryPool(
@@ -406,9 +412,4 @@ def _counts(template: OrderedCounts, fps: IntVector, tps: IntVector) -> OrderedC
     """Return the counts at the ranks that occur; keys are the ranks."""
     flagged = fps + tps
     kept = np.flatnonzero(np.diff(flagged, prepend=-1))
-    return replace(
-        template,
-        fps=as_readonly(fps[kept]),
-        tps=as_readonly(tps[kept]),
-        keys=as_readonly(kept[1:].astype(np.int64)),
-    )
+    return replace(template, fps=fps, tps=tps).at_points(kept)

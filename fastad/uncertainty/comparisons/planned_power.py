@@ -215,6 +215,9 @@ def gate_power(
         pool = ScorePool(scores[labels.values == 1], scores[labels.values == 0])
         n = check_count(len(pool[0]) if n_anomalies is None else n_anomalies, "n_anomalies")
         m = check_count(len(pool[1]) if n_normals is None else n_normals, "n_normals")
+        for name, size in (("n_anomalies", n), ("n_normals", m)):
+            if size < 2:
+                raise InvalidInputError(f"{name} must be at least 2; found {size}")
         draw = partial(pool.draw, correlation=r, of_normals=bound.measure.name in OF_NORMALS)
         part = _part_of_loss(partial(draw, sizes=(n, m)), bound, supposed) if supposed else 0.0
 
@@ -326,7 +329,7 @@ def _search_sizes(
     n_rounds: int,
 ) -> tuple[int, float | None]:
     """Return how many tests pass, and by which factor the sizes reach the wanted power."""
-    results = list(tests([max(2, size) for size in sizes]))
+    results = list(tests(sizes))
     factor = change = _factor(results, target) if n_rounds else None
     for _ in range(1, n_rounds):
         if factor is None or change is None or abs(change - 1) < _NEAR:

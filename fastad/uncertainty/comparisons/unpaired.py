@@ -378,15 +378,15 @@ def _side_counts(pooled: OrderedCounts, fps: CountVector, tps: CountVector) -> O
     """Return the counts of one side at the scores that occur in it."""
     kept = np.flatnonzero(np.diff(fps + tps, prepend=-1))
     n_anomalies, n_normals = int(tps[-1]), int(fps[-1])
-    return replace(
+    side = replace(
         pooled,
-        fps=as_readonly(fps[kept]),
-        tps=as_readonly(tps[kept]),
-        keys=as_readonly(pooled.keys[kept[1:] - 1]),
+        fps=fps,
+        tps=tps,
         n_anomalies=n_anomalies,
         n_normals=n_normals,
         n_points=n_anomalies + n_normals,
     )
+    return side.at_points(kept)
 
 
 UNPAIRED_METHODS: Mapping[str, Callable[..., PairEstimate]] = MappingProxyType(

@@ -324,6 +324,14 @@ def compare_rates(
         empty = given[int(np.argmin(samples))]
         raise InvalidInputError(f"n_samples must be positive; found 0 for {empty!r}")
     whole = None if total is None else check_counts(*total, names=("total[0]", "total[1]"))
+    if whole is not None:
+        n_others = whole[1] - whole[0]
+        outside = (events > whole[0]) | (samples - events > n_others)
+        if outside.any():
+            raise InvalidInputError(
+                "total must have at least the events, and the other samples, of each group; found "
+                f"{tuple(whole)}, and more for {given[int(np.argmax(outside))]!r}"
+            )
     return compared_rates(
         given,
         events,
