@@ -70,7 +70,8 @@ def evaluate(
     source : dask.dataframe.DataFrame, or mapping of str to dask.array.Array
         Columns of labels, scores and groups.
     label_column, score_columns, measures, fpr, score_range, group_columns, pos_label
-        As for `fastad.streaming.evaluate`; groups may cross partitions.
+        As for `fastad.streaming.evaluate`; groups may cross partitions. By default constant columns
+        are scores too, as finding them takes a pass over all partitions.
     kind_columns, segment_columns, overlap, events_per_day
         As for `fastad.streaming.evaluate`.
     exact : bool, default False

@@ -10,7 +10,14 @@ from fastad._core.parameters import nearest_float
 from fastad._core.types import ArrayLike, CountVector, FloatVector, Label, Point, Threshold
 from fastad.measures.flagged import points_flagged
 from fastad.measures.measure import POINT, Extremes, Measure
-from fastad.measures.points import best_point, exact, first_reaching, last_within, need_both
+from fastad.measures.points import (
+    best_point,
+    exact,
+    first_reaching,
+    last_within,
+    need_both,
+    unrounded,
+)
 from fastad.measures.results import ValueAtThreshold
 from fastad.ordering.counts import OrderedCounts
 from fastad.ordering.cuts import CurvePart
@@ -41,6 +48,8 @@ def weights_of(counts: OrderedCounts, prevalence: Fraction | None, **costs: Frac
     if prevalence is None:
         n, m = exact(counts.n_anomalies), exact(counts.n_normals)
         prevalence = n / (n + m)
+        if counts.weighting == "real" and 0 < (whole := unrounded(prevalence)) < 1:
+            prevalence = whole
     return Weights.of(prevalence, **costs)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from fastad._core.arrays import set_readonly
 from fastad._core.declared import Integer, Prevalence, Rate, ThresholdValue
+from fastad._core.parameters import nearest_float
 from fastad._core.types import AnyVector, ArrayLike, BoolVector, Count, Label, Point, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import Extremes, Measure
@@ -323,6 +324,10 @@ def lowest_flagged(threshold: Threshold, dtype: np.dtype[Any]) -> Threshold:
         with np.errstate(over="ignore"):
             lowest: Threshold = np.asarray(threshold).astype(common).item()
         return lowest
+    elif isinstance(threshold, Fraction):
+        # No score lies between it and the next float.
+        nearest = nearest_float(threshold)
+        return nearest if nearest >= threshold else math.nextafter(nearest, math.inf)
     return threshold
 
 

@@ -44,7 +44,7 @@ def _auc_at_fpr(
 
 
 def _part_up_to_fpr(parameters: Mapping[str, Any]) -> CurvePart:
-    return CurvePart(parameters["min_fpr"], CurvePart.around(parameters["fpr"]).high)
+    return CurvePart(parameters["min_fpr"], parameters["fpr"])
 
 
 def _range_of_area(parameters: Mapping[str, Any], *, ends: tuple[str, str]) -> tuple[float, float]:

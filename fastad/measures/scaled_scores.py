@@ -17,6 +17,8 @@ from fastad.ordering.counts import OrderedCounts
 _WIDE = 1e300
 # Scaled scores so near to their mean are compared with it exactly.
 _NEAR = 1e-9
+# Rounding of a mean by real weights, as a part of the range of the scores.
+_ROUNDING = Fraction(1, 2**50)
 _Bounds = tuple[Fraction, Fraction]
 
 
@@ -338,8 +340,10 @@ def _around_mean(counts: OrderedCounts, scaled: FloatVector) -> tuple[int, int]:
     points = np.diff(counts.fps + counts.tps).tolist()
     products = (s * Fraction(c) for s, c in zip(scores, points, strict=True))
     exact_mean = sum(products, Fraction(0)) / exact(counts.total)
-    not_above = above + sum(scores[i] > exact_mean for i in near)
-    below = above + sum(scores[i] >= exact_mean for i in near)
+    # Sums of real weights are rounded, and so is their mean.
+    rounding = (scores[0] - scores[-1]) * _ROUNDING if counts.weighting == "real" else 0
+    not_above = above + sum(scores[i] > exact_mean + rounding for i in near)
+    below = above + sum(scores[i] >= exact_mean - rounding for i in near)
     return not_above, below
 
 

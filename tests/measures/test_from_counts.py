@@ -519,3 +519,24 @@ def test_other_comparisons_take_it(at: str) -> None:
     else:
         with pytest.raises(InvalidInputError, match=r"measure must be smooth.*found 'f2'"):
             fastad.uncertainty.delong_covariance(Y, [S, OTHER], measure=measure, **options)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_bands_of_large_integers_count_as_the_values_do(dtype: Any) -> None:
+    """Above 2^53 floats merge neighbours: the band had no width where the detectors differed."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 200)
+    first, second = rng.integers(0, 3, (2, 400))
+    first += y
+    measure = made("own_accuracy", "threshold")
+    options: dict[str, Any] = {"measure": measure, "simultaneous": False}
+    small = fastad.uncertainty.difference_band(y, first, second, threshold=[1, 2], **options)
+    large = fastad.uncertainty.difference_band(
+        y,
+        *((each + 2**53).astype(dtype) for each in (first, second)),
+        threshold=[2**53 + 1, 2**53 + 2],
+        **options,
+    )
+    assert (small.low < small.high).all()
+    for name in ("values_a", "values_b", "difference", "low", "high"):
+        assert getattr(large, name).tolist() == getattr(small, name).tolist()

@@ -15,6 +15,7 @@ import pytest
 import fastad
 from fastad.measures import auc_at_tpr
 from fastad.measures.registry import MEASURES
+from fastad.uncertainty import at_least, equivalence, noninferiority
 from tests.support.agreement import numbers, outcome
 from tests.support.loops import Test, loop
 from tests.support.operating import domain
@@ -405,3 +406,63 @@ def test_threads_at_once_find_the_same_bits(name: str, parameters: dict[str, Any
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(work, range(8))) == [expected] * 8
+
+
+# Intervals and comparisons.
+
+SMOOTH = ("auc", "ap", "auc@0.2", "auc_w", "auc_pr")
+
+
+@pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")
+@pytest.mark.parametrize("measure", SMOOTH)
+@pytest.mark.parametrize("weights", ["none", "integer"])
+def test_permutation_keeps_every_bit_of_what_is_inferred(measure: str, weights: str) -> None:
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        n = 300
+        y = (rng.random(n) < 0.3).astype(int)
+        common, *own = rng.normal(size=(3, n))
+        first, second = (common + 0.5 * each + y for each in own)
+        if seed % 2:
+            first, second = first.round(1), second.round(1)
+        w = rng.integers(1, 4, n) if weights == "integer" else np.ones(n, int)
+        results = []
+        for rows in (np.arange(n), rng.permutation(n)):
+            options: dict[str, Any] = {"measure": measure, "sample_weight": w[rows]}
+            labels, a, b = y[rows], first[rows], second[rows]
+            results.append(
+                [
+                    fastad.compare(labels, a, b, **options).to_dict(),
+                    fastad.compare(labels, a, b, method="delong", **options).to_dict(),
+                    noninferiority(labels, a, b, margin=0.1, **options).to_dict(),
+                    equivalence(labels, a, b, margin=0.1, **options).to_dict(),
+                    at_least(labels, a, value=0.5, n_resamples=99, rng=0, **options).to_dict(),
+                    fastad.interval(labels, a, method="delong", **options).to_dict(),
+                ]
+            )
+        assert results[0] == results[1]
+
+
+@pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")
+@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("weights", ["none", "integer", "real"])
+def test_numbers_of_samples_are_sums_of_whole_weights_and_rows_of_others(
+    weights: str, *, clustered: bool
+) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 100)
+    first, second = rng.normal(size=(2, 100)) + y
+    w = {"none": None, "integer": rng.integers(1, 4, 100), "real": rng.uniform(0.5, 3, 100)}[
+        weights
+    ]
+    counted = w if w is not None and weights == "integer" else np.ones(100, int)
+    expected = int(counted[y == 1].sum()), int(counted[y == 0].sum())
+    options: dict[str, Any] = {
+        "measure": "auc",
+        "sample_weight": w,
+        "clusters": np.arange(100) // 2 if clustered else None,
+    }
+    comparison = fastad.compare(y, first, second, **options)
+    assert (comparison.n_anomalies, comparison.n_normals) == expected
+    test = noninferiority(y, first, second, margin=0.2, **options)
+    assert list(zip(test.n_anomalies, test.n_normals, strict=True)) == 2 * [expected]

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_curve
 
@@ -527,3 +527,20 @@ def test_threads_do_not_change_a_bit() -> None:
         dict(fastad.evaluate(y, s, measures=measures, n_threads=n)["score"]) for n in (1, 2)
     )
     assert one == two
+
+
+@given(
+    y=st.lists(st.integers(0, 1), min_size=2, max_size=8),
+    scores=st.lists(st.integers(0, 4), min_size=8, max_size=8),
+    weight=st.sampled_from([1 / 3, 0.1, 0.7, 1e7 / 3]),
+)
+@example(y=[0, 1, 1, 0, 1], scores=[1, 2, 1, 1, 0, 0, 0, 0], weight=1 / 3)
+def test_the_least_cost_of_equal_real_weights_has_the_threshold_of_that_without(
+    y: list[int], scores: list[int], weight: float
+) -> None:
+    assume(0 < sum(y) < len(y))
+    s = scores[: len(y)]
+    weighted = min_detection_cost(y, s, sample_weight=[weight] * len(y))
+    plain = min_detection_cost(y, s)
+    assert weighted.threshold == plain.threshold
+    assert weighted == pytest.approx(plain, rel=1e-14)

@@ -7,12 +7,13 @@ import math
 from collections.abc import Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise, permutations
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import fastad
@@ -372,3 +373,38 @@ def test_a_bound_beyond_all_floats_makes_false_positives_free() -> None:
     y, s = [0, 1, 0, 1], [1, 2, 3, 4]
     assert np_curve(y, s, alpha=10**400).score.tolist() == [1, 0.5, 0.5, 0, 0]
     assert np_score(y, s, alpha=10**400) == 0
+
+
+@given(sample=points(), weight=st.sampled_from([1 / 3, 0.1, 0.7, 1e7 / 3]))
+@example(sample=([0, 1, 0], [0, 1, 2]), weight=1 / 3)
+def test_smooth_roc_of_equal_real_weights_is_that_without(sample: Points, weight: float) -> None:
+    y, s = sample
+    limits = (min(s), max(s) + 2)
+    weights = [weight] * len(y)
+    try:
+        expected = smooth_roc(y, s, score_range=limits)
+    except UndefinedMeasureError:
+        with pytest.raises(UndefinedMeasureError, match="smooth_roc"):
+            smooth_roc(y, s, score_range=limits, sample_weight=weights)
+        return
+    weighted = smooth_roc(y, s, score_range=limits, sample_weight=weights)
+    assert weighted == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")
+def test_rank_power_has_no_interval_and_no_comparison_with_real_weights() -> None:
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], [60, 40])
+    first, second = rng.normal(size=(2, 100)) + y
+    options: dict[str, Any] = {
+        "measure": "rank_power@k10",
+        "sample_weight": rng.uniform(0.5, 1.5, 100),
+    }
+    message = "rank_power takes integer sample weights only; found other values"
+    for result in (
+        partial(fastad.interval, y, first),
+        partial(fastad.compare, y, first, second),
+        partial(fastad.uncertainty.noninferiority, y, first, second, margin=0.1),
+    ):
+        with pytest.raises(UndefinedMeasureError, match=message):
+            result(**options)

@@ -1,6 +1,7 @@
 """Bounds of measures on cells: no order of the points leads beyond, and some order attains them."""
 
 from itertools import combinations_with_replacement, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,17 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import fastad
+from fastad import streaming
 from fastad._core.declared import Choice
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import AREA, POINT, Measure
 from fastad.measures.rates import RATES
 from fastad.measures.registry import MEASURES
 from fastad.ordering.raw import KeyCodec
-from fastad.streaming import ScoreSketch
+from fastad.streaming import BoundedValue, ScoreSketch
+from fastad.streaming.large_files import exact as exact_passes
 from fastad.streaming.sketches.bounded_methods import bind_any
 from fastad.streaming.sketches.bounds import bounds_of
 from fastad.streaming.sketches.cells import ScoreCells
 from tests.support.operating import options_of
+from tests.support.score_files import check_bounds, save
 from tests.support.strategies import Sample, samples
 
 BOUNDED = [
@@ -209,3 +214,64 @@ def test_doubtful_scores_are_noted() -> None:
     sketch = ScoreSketch("1MB")
     sketch.update(y, np.where(y, s + 50, s))
     assert not sketch.evaluate(["auc"]).notes
+
+
+@pytest.mark.parametrize("source", ["sketch", "file"])
+def test_missing_intervals_and_too_few_samples_are_noted(tmp_path: Path, source: str) -> None:
+    y = np.repeat([0, 1], [60, 1])
+    s = np.random.default_rng(0).normal(size=61) + 2 * y
+    options: dict[str, Any] = {"measures": ["f1_best", "tpr@0.01"], "confidence_level": 0.95}
+    expected = fastad.evaluate(y, s, **options)["score"]
+    reasons = [expected.unresolved["tpr@0.01"], f"f1_best: {expected.interval_errors['f1_best']}"]
+    if source == "sketch":
+        sketch = ScoreSketch("1MB")
+        sketch.update(y, s)
+        table = sketch.evaluate(**options)
+    else:
+        path = save(tmp_path / "scores.parquet", {"y": y, "score": s})
+        table = streaming.evaluate(path, score_columns="score", **options)["score"]
+    assert set(table.notes) == set(reasons)
+    assert list(table.intervals) == ["tpr@0.01"]
+    assert all(reason in str(table) for reason in reasons)
+
+
+# Scores of which the highest is a tie of more normals than one in a hundred.
+TIED_RNG = np.random.default_rng(1)
+TIED_Y = (TIED_RNG.random(5000) < 0.1).astype(np.int64)
+TIED_S = np.where(TIED_RNG.random(5000) < 0.1, 5.0, np.minimum(TIED_RNG.normal(size=5000), 4))
+NOTHING_IS_FLAGGED = BoundedValue(np.inf, np.inf, np.inf)
+
+
+def test_a_tie_of_too_many_normals_at_the_top_leaves_no_doubt_of_the_threshold() -> None:
+    sketch = ScoreSketch(4000)
+    sketch.update(TIED_Y, TIED_S)
+    assert sketch.resolution != "exact"
+    assert sketch.threshold_at_fpr(fpr=0.01) == NOTHING_IS_FLAGGED
+    counts = [90, 10], [2, 8]
+    one_value = ScoreSketch.from_counts([(0, 1), (2, 2)], *counts, closed="both")
+    assert one_value.threshold_at_fpr(fpr=0.01) == NOTHING_IS_FLAGGED
+    # A threshold of 3 may flag nothing but anomalies.
+    several = ScoreSketch.from_counts([(0, 1), (2, 3)], *counts, closed="both")
+    assert several.threshold_at_fpr(fpr=0.01) == BoundedValue(np.inf, 2, np.inf)
+
+
+def test_a_file_with_a_tie_of_too_many_normals_at_the_top_is_read_twice_at_most(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes: list[object] = []
+    begin = exact_passes.ScorePasses.next_pass
+
+    def counted(self: exact_passes.ScorePasses, folder: Path | None) -> Any:
+        passes.append(self)
+        return begin(self, folder)
+
+    monkeypatch.setattr(exact_passes.ScorePasses, "next_pass", counted)
+    path = save(tmp_path / "scores.parquet", {"y": TIED_Y, "score": TIED_S})
+    result = streaming.evaluate(
+        path, score_columns="score", measures=["tpr@0.01", "auc"], exact=True, memory=8000
+    )
+    table = result["score"]
+    assert table["threshold@0.01"] == NOTHING_IS_FLAGGED
+    assert check_bounds(table, TIED_Y, TIED_S) == {"tpr@0.01", "auc", "threshold@0.01"}
+    assert list(table.notes) == list(result.notes) == []
+    assert len(passes) <= 2

@@ -248,3 +248,13 @@ def test_a_batch_without_points_is_a_look() -> None:
     monitor = RateMonitor("flagged_rate", expected_rate=0.1, threshold=0.5)
     monitor.update(y_score=[])
     assert (monitor.n_updates, monitor.n_samples) == (1, 0)
+
+
+@pytest.mark.parametrize("threshold", [Fraction(3, 10), np.longdouble("0.3")])
+def test_a_monitor_flags_what_reaches_an_exact_threshold(threshold: Any) -> None:
+    """0.3 as float64 lies below it."""
+    monitor = RateMonitor("tpr", expected_rate=0.3, threshold=threshold)
+    scores = np.array([0.3, 0.1, 0.9, 0.2])
+    for each in (monitor, RateMonitor.from_bytes(monitor.to_bytes())):
+        each.update([1, 0, 1, 0], scores)
+        assert each.n_events == np.count_nonzero(scores[[0, 2]] >= Fraction(3, 10))

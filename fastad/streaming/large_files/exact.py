@@ -101,7 +101,8 @@ class ScorePasses:
     ) -> None:
         self._measures = measures
         self._options = intervals
-        self._tied: Mapping[str, Interval] = {}  # intervals of tied cells
+        # Intervals of tied cells.
+        self._tied: Mapping[str, Interval | UndefinedMeasureError] = {}
         self._memory = memory
         self._exact = exact
         self._cells: ScoreCells | None = None

@@ -10,16 +10,10 @@ import numpy as np
 
 from fastad._core.floats import exp
 from fastad._core.interrupts import StateLock, uninterrupted
-from fastad._core.parameters import (
-    check_choice,
-    check_inside,
-    check_threshold,
-    nearest_float,
-    short_repr,
-)
+from fastad._core.parameters import check_choice, check_inside, check_threshold, short_repr
 from fastad._core.types import ArrayLike, Label, Point, Threshold
 from fastad.errors import InvalidInputError, InvalidTypeError
-from fastad.measures.flagged import flags
+from fastad.measures.flagged import flags, lowest_flagged
 from fastad.measures.rates import PROPORTIONS, RATES, TRIALS
 from fastad.measures.results import Confusion
 from fastad.streaming.sketches.cells import ANOMALY
@@ -184,7 +178,9 @@ class RateMonitor:
         if threshold is not None:
             checked = check_threshold(threshold)
             is_kept = isinstance(checked, int | float)
-            self.threshold = checked if is_kept else nearest_float(checked)
+            # As exactly as bytes keep it.
+            exact = lowest_flagged(checked, np.dtype(np.float64))
+            self.threshold = checked if is_kept else exact
         self._lock = StateLock("RateMonitor")
         self._begin()
 

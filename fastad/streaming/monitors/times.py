@@ -75,7 +75,7 @@ def check_times(value: Any, n_samples: int, name: str = "time") -> IntVector | i
     else:
         _refuse(~(np.abs(times) < _MOST_SECONDS), times, name)
         whole = np.floor(times)
-        # The fraction by itself, so that no digit of it is lost, and rounded as by `datetime`: a
+        # The fraction by itself, so that no digit of it is lost, and rounded within the second: a
         # number of seconds lies a little below or above its microsecond.
         fraction = np.minimum(np.round((times - whole) * 1e6), _SECOND - 1)
         micros = whole.astype(np.int64) * _SECOND + fraction.astype(np.int64)

@@ -42,7 +42,7 @@ from fastad.streaming.sketches.results import BoundedEvaluation
 from fastad.streaming.sketches.serialization import SealedFormat
 from fastad.streaming.sketches.sketch import ScoreSketch
 
-_FORMAT = SealedFormat(b"fastad sliding evaluation\n", 2, "a SlidingEvaluation")
+_FORMAT = SealedFormat(b"fastad sliding evaluation\n", 3, "a SlidingEvaluation")
 # Bytes of the plain part.
 _SIZE = struct.Struct("<Q")
 # A weight that has decayed by 2**-_DECAY_BITS is the smallest one, and then 0.

@@ -139,7 +139,7 @@ def _threshold_bounds(cells: ScoreCells, tied: OrderedCounts, bound: BoundMeasur
     high = math.inf if above < 0 else tied.codec.decode_one(~int(cells.highest[above]))
     last = point == cells.lowest.shape[0]
     low = tied.codec.decode_one(~int(cells.lowest[above if last else point]))
-    if above >= 0 and cells.ties[above] and (last or cells.ties[point]):
+    if (above < 0 or cells.ties[above]) and (last or cells.ties[point]):
         return BoundedValue(value, value, value)
     return BoundedValue(value, min(low, value), max(high, value))
 
@@ -190,8 +190,8 @@ def allow_for_bounds(interval: Interval, value: BoundedValue, measure: BoundMeas
 
 def tied_intervals(
     cells: ScoreCells, measures: Sequence[BoundMeasure], options: "InferenceOptions | None"
-) -> dict[str, Interval]:
-    """Return the intervals that there are, with all points of a cell at the same score."""
+) -> dict[str, Interval | UndefinedMeasureError]:
+    """Return intervals with all points of a cell at the same score, or why there is none."""
     if options is None:
         return {}
     # Here, because SciPy's functions take a sixth of a second to import.
@@ -201,24 +201,27 @@ def tied_intervals(
     sample = IndependentSample.of(cells.tied)
     numbers = [bound for bound in measures if bound.measure.kind == "value"]
     found = zip(numbers, intervals_of(sample, numbers, options), strict=True)
-    return {bound.key: each for bound, each in found if isinstance(each, Interval)}
+    return {bound.key: each for bound, each in found}
 
 
 def allowing_for_bounds(
-    tied: Mapping[str, Interval],
+    tied: Mapping[str, Interval | UndefinedMeasureError],
     values: Mapping[str, BoundedValue],
     measures: Sequence[BoundMeasure],
 ) -> dict[str, Interval]:
     """Return the intervals of values, from those for tied cells."""
+    found = ((bound, tied.get(bound.key)) for bound in measures if bound.key in values)
     return {
-        bound.key: allow_for_bounds(tied[bound.key], values[bound.key], bound)
-        for bound in measures
-        if bound.key in tied and bound.key in values
+        bound.key: allow_for_bounds(each, values[bound.key], bound)
+        for bound, each in found
+        if isinstance(each, Interval)
     }
 
 
 def evaluate_cells(
-    cells: ScoreCells, measures: Sequence[BoundMeasure], tied: Mapping[str, Interval] | None = None
+    cells: ScoreCells,
+    measures: Sequence[BoundMeasure],
+    tied: Mapping[str, Interval | UndefinedMeasureError] | None = None,
 ) -> BoundedEvaluation:
     """Return a table of measures with their bounds, and intervals from those for tied cells."""
     values: dict[str, BoundedValue] = {}
@@ -234,6 +237,8 @@ def evaluate_cells(
     auc = float(values["auc"].high) if "auc" in values else math.nan
     run = ScoredRun("", n_distinct, n_anomalies, n_normals, auc)
     notes = doubts_about(run)
+    few = [bound.unresolved(cells.tied) for bound in measures if bound.key in values]
+    notes += dict.fromkeys(note for note in few if note is not None)
     if cells.joined:
         notes.append(
             "bins of merged counts that overlap were joined, to "
@@ -242,4 +247,6 @@ def evaluate_cells(
     intervals = allowing_for_bounds(tied or {}, values, measures)
     unreliable = ((key, each.reliability_note) for key, each in intervals.items())
     notes += [f"{key}: {note}" for key, note in unreliable if note is not None]
+    missing = ((key, tied[key]) for key in values if tied and key in tied)
+    notes += [f"{key}: {each}" for key, each in missing if isinstance(each, UndefinedMeasureError)]
     return BoundedEvaluation(values, undefined, notes, intervals)
