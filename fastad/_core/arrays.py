@@ -22,6 +22,9 @@ _MAX_NAMES = 4
 # NumPy's mark of types that another library has registered.
 _OF_A_USER = 2
 
+# Options of tables with a value for each row.
+_OPTIONS_OF_ROWS = ("sample_weight", "clusters", "kinds", "segments")
+
 
 def real_vector(values: ArrayLike, name: str) -> ScoreVector:
     """Check that an argument is a vector of booleans, integers or floats of a native type."""
@@ -297,6 +300,16 @@ class RowIndex:
             return None
         index = index_of(values)
         return index if index is not None and len(index) == self.n_rows else None
+
+
+def check_option_rows(arguments: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    """Check the rows of arguments, and of the options of tables that have a value for each row."""
+    of_rows = dict(arguments)
+    for name in _OPTIONS_OF_ROWS:
+        given = options.get(name)
+        columns = given.items() if isinstance(given, Mapping) else ()
+        of_rows |= {f"{name}[{key!r}]": each for key, each in columns} or {name: given}
+    check_rows(of_rows)
 
 
 def check_rows(arguments: Mapping[str, Any]) -> None:

@@ -23,10 +23,16 @@ from fastad.cli._console import (
 from fastad.cli._saving import check_output, deliver, versioned_json
 from fastad.cli._scored_tables import ScoreColumns, ScoredTable, read_scored_table
 from fastad.errors import InvalidTypeError, UndefinedMeasureError
-from fastad.uncertainty.comparisons.comparison import adjust_together, compare_all
+from fastad.ordering.labels import check_labels
+from fastad.uncertainty.comparisons.comparison import (
+    adjust_together,
+    adjusted_p_values,
+    compare_all,
+)
 from fastad.uncertainty.comparisons.comparison_results import Comparisons, IndependentComparison
 from fastad.uncertainty.comparisons.corrections import CORRECTIONS
 from fastad.uncertainty.comparisons.independent import compare_independent
+from fastad.uncertainty.samples.sampling import blocks_among, check_design
 
 
 def run_compare(
@@ -110,7 +116,7 @@ def run_compare_independent(
             samples = [(table.labels, table.scores[name]) for table in tables]
             result = compare_independent(*samples, **options, progress=progress)
             results[name] = replace(result, names=names)
-    adjusted = CORRECTIONS[correction](np.array([each.p_value for each in results.values()]))
+    adjusted, notes = adjusted_p_values(list(results.values()), correction)  # type: ignore[arg-type]
     p_values = dict(zip(results, adjusted.tolist(), strict=True))
     summaries = {
         name: result.corrected_summary(p_values[name], correction)
@@ -129,10 +135,12 @@ def run_compare_independent(
             }
             for name, result in results.items()
         ]
-        print_result(versioned_json(correction=correction, comparisons=rows))
+        print_result(versioned_json(correction=correction, comparisons=rows, notes=notes))
         return
     for name, summary in summaries.items():
         print_result(f"{name}: {summary}")
+    for note in notes:
+        print_result(note)
 
 
 @contextmanager
@@ -159,6 +167,7 @@ def _compare_groups(
         rows_of.setdefault(key, []).append(row)
     results: dict[tuple[Any, ...], Comparisons] = {}
     skipped = []
+    blocks = check_design(None, options.get("blocks"), check_labels(table.labels)).blocks
     for group in sorted(rows_of):
         rows = np.array(rows_of[group])
         scores = {name: values[rows] for name, values in table.scores.items()}
@@ -167,7 +176,7 @@ def _compare_groups(
                 table.labels[rows],
                 scores,
                 clusters=None if table.clusters is None else table.clusters[rows],
-                **{**options, "correction": "none"},
+                **{**options, "correction": "none", "blocks": blocks_among(blocks, len(rows))},
             )
         except UndefinedMeasureError as error:
             skipped.append(f"{_group_text(table.groups, group)}: skipped: {error}")

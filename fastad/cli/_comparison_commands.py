@@ -55,8 +55,8 @@ def compare(
     method: Annotated[
         str,
         typer.Option(
-            help="auto, delong, student, bootstrap or permutation; with --independent hybrid, and "
-            "not student."
+            help="auto, delong, student, bootstrap or permutation; with --independent exact and "
+            "hybrid, and not student."
         ),
     ] = "auto",
     clusters: Clusters = None,

@@ -252,12 +252,18 @@ def _number(text: str) -> float:
 
 
 def _detectors_as_json(results: Mapping[str, TableResult]) -> str:
-    return _rows_as_json(
-        "detectors", {name: each.to_dict()["detectors"] for name, each in results.items()}
-    )
+    plain = {name: each.to_dict() for name, each in results.items()}
+    of_file = "{0}: {1}" if len(results) > 1 else "{1}"
+    notes = [
+        of_file.format(name, note) for name, each in plain.items() for note in each.get("notes", ())
+    ]
+    detectors = {name: each["detectors"] for name, each in plain.items()}
+    return _rows_as_json("detectors", detectors, **({"notes": notes} if notes else {}))
 
 
-def _rows_as_json(kind: str, rows_of: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+def _rows_as_json(
+    kind: str, rows_of: Mapping[str, Sequence[Mapping[str, Any]]], **others: Any
+) -> str:
     """Return one list of the rows of all files, each with its file."""
     rows = [{"file": name, **row} for name, rows in rows_of.items() for row in rows]
-    return versioned_json(**{kind: rows})
+    return versioned_json(**{kind: rows}, **others)

@@ -33,7 +33,7 @@ Rule: TypeAlias = Needs | Excludes
 _TO_FIT = [Needs(["detector"])]
 _UNCERTAIN = [Needs(["ci", "chance"])]
 _PAIRED = [Excludes("independent", "it is for detectors on the same samples")]
-_NOT_DELONG = [Excludes("method", "DeLong's variance draws nothing", ["delong", "student"])]
+_NOT_DELONG = [Excludes("method", "it draws nothing", ["delong", "student", "exact"])]
 _IN_MEMORY = "it is for scores that are in memory"
 _NOT_STREAMED = [Excludes("memory", _IN_MEMORY)]
 _NO_RUNS = "mean ± std over runs has neither intervals nor chance levels"
@@ -106,7 +106,8 @@ RULES: Mapping[str, Mapping[str, Sequence[Rule]]] = {
     },
     "volume": {
         **_OF_DETECTORS,
-        **_free("pos_label fpr method rtol margin as_json output"),
+        **_free("pos_label fpr method margin as_json output"),
+        "rtol": [Excludes("method", _NO_DRAWS, ["exact"])],
         "n_draws": [Excludes("method", _NO_DRAWS, ["exact"])],
         "confidence_level": [Excludes("method", "an exact volume has no interval", ["exact"])],
         # Detectors are fitted with it too.

@@ -170,7 +170,7 @@ def _config(path: Path | None, profile: str, data: Sequence[Path]) -> "StudyConf
         if not data:
             return config
         paths = tuple(str(item.resolve()) for item in data)
-        return replace(config, data=replace(config.data, paths=paths))
+        return replace(config, data=replace(config.data, paths=paths, bundled=False))
 
 
 @contextmanager

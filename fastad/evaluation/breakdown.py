@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fastad._core.results import Column, TableResult
 from fastad._core.text_tables import DASH, TextTable, count_text, fixed_text, number_text
 from fastad._core.types import Count
+from fastad.evaluation.notes import UNRESOLVED, line_of_unresolved
 from fastad.evaluation.operating_point import OperatingPoint
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ class RunByPart:
     n_normals: Count
     values: Mapping[str, float] = field(default_factory=dict)  # measures of all anomalies
     by_kind: Mapping[Any, Mapping[str, float]] = field(default_factory=dict)
+    # Why the samples are too few for values, by their keys, of each kind and of all.
+    unresolved: Mapping[Any, Mapping[str, str]] = field(default_factory=dict)
 
 
 class Breakdown(TableResult):
@@ -103,7 +106,7 @@ class Breakdown(TableResult):
 
     @property
     def notes(self) -> list[str]:
-        """What the intervals and p-values mean."""
+        """What the marks, the intervals and the p-values mean."""
         # Here, as the functions of intervals are.
         from fastad.uncertainty.rates.group_rates import line_of_intervals
 
@@ -111,7 +114,8 @@ class Breakdown(TableResult):
             rates for run in self._runs for x in run.points for rates in (x.kinds, x.segments)
         ]
         levels = {rates.confidence_level for rates in comparisons if rates is not None}
-        return [line_of_intervals(level) for level in levels]
+        of_kinds = (each for run in self._runs if run.by_kind for each in run.unresolved.values())
+        return [*line_of_unresolved(of_kinds), *(line_of_intervals(level) for level in levels)]
 
     def _point_text(self, point: OperatingPoint, n_normals: Count) -> str:
         rate = math.nan if point.fp is None or not n_normals else point.fp / n_normals
@@ -152,6 +156,13 @@ def _cell(value: Any) -> str:
 def _by_kind(run: RunByPart) -> TextTable:
     """Return a table of the measures of each kind."""
     keys = list(run.values)
+
+    def mark(name: Any, key: str) -> str:
+        return UNRESOLVED if key in run.unresolved[name] else ""
+
     rows = {"all": run.values, **run.by_kind}
-    table = [[str(name), *(fixed_text(each[key]) for key in keys)] for name, each in rows.items()]
+    table = [
+        [str(name), *(f"{mark(name, key)}{fixed_text(each[key])}" for key in keys)]
+        for name, each in rows.items()
+    ]
     return TextTable(["kind", *keys], table[: _MAX_PRINTED + 1])

@@ -80,7 +80,7 @@ def with_chosen_thresholds(
                 f"{some_of(list(scores), _MAX_NAMES)}"
             )
         own = {
-            name: _measures_of(name, scores[name], labels, request.of_detector(name))
+            name: _measures_or_error(name, scores[name], labels, request.of_detector(name))
             for name in detectors
         }
     except InvalidInputError as error:
@@ -89,6 +89,22 @@ def with_chosen_thresholds(
         ) from None
     first = next(iter(own.values()))
     return replace(request, measures=first, own_measures=own, chosen_elsewhere=rules)
+
+
+def _measures_or_error(
+    name: str, y_score: ArrayLike, labels: Labels, request: EvaluationRequest
+) -> list[BoundMeasure]:
+    """Return the measures of a detector, undefined ones where an error of it is recorded."""
+    try:
+        return _measures_of(name, y_score, labels, request)
+    except InvalidInputError as error:
+        if request.on_error == "raise":
+            raise
+        reason = f"the samples of threshold_from are invalid: {error}"
+        return [
+            _without_threshold(bound, reason) if _chooses_threshold(bound) else bound
+            for bound in request.measures
+        ]
 
 
 def _measures_of(
@@ -133,13 +149,16 @@ def _at_chosen_threshold(bound: BoundMeasure, counts: OrderedCounts) -> BoundMea
     try:
         return _at(bound, _threshold(bound, counts))
     except UndefinedMeasureError as error:
-        undefined = _at(bound, math.inf)
-        compute = partial(_raise, reason=f"{error}, in threshold_from")
-        return replace(
-            undefined,
-            measure=replace(undefined.measure, compute=compute),
-            parameters={**undefined.parameters, "threshold": math.nan},
-        )
+        return _without_threshold(bound, f"{error}, in threshold_from")
+
+
+def _without_threshold(bound: BoundMeasure, reason: str) -> BoundMeasure:
+    undefined = _at(bound, math.inf)
+    return replace(
+        undefined,
+        measure=replace(undefined.measure, compute=partial(_raise, reason=reason)),
+        parameters={**undefined.parameters, "threshold": math.nan},
+    )
 
 
 def _threshold(bound: BoundMeasure, counts: OrderedCounts) -> Threshold:

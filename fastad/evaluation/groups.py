@@ -31,6 +31,7 @@ from fastad.evaluation.notes import (
     line_of_thresholds,
     line_of_unresolved,
     lines_of_runs,
+    lines_of_sampled_runs,
     lines_of_scores,
     split_keys,
 )
@@ -126,6 +127,7 @@ class GroupedEvaluation(TableResult, NamedParts[Any, Evaluation]):
             *line_of_unresolved(run.unresolved for run in runs),
             *line_of_contamination(runs[0].contamination),
             *line_of_thresholds(runs[0].chosen_elsewhere),
+            *lines_of_sampled_runs((run.detector, run.intervals) for run in runs),
             *lines_of_scores(run.scored_run for run in runs),
             *lines_of_runs("note", [run.interval_notes for run in runs], self.measure_keys),
         ]
@@ -158,7 +160,7 @@ class GroupedEvaluation(TableResult, NamedParts[Any, Evaluation]):
             for group, results in zip(groups, self._parts.values(), strict=True)
             for result in results
         ]
-        return {"detectors": detectors}
+        return {"detectors": detectors, **({"notes": self.notes} if self.notes else {})}
 
     def summary(self, over: str | None = None) -> Summary:
         """Return mean and standard deviation over the groups.

@@ -135,6 +135,20 @@ def lines_of_sampling(intervals: Iterable[tuple[str, Mapping[str, Interval]]]) -
     return [f"sampling: {name}: {effect}" for name, effect in effects if effect is not None]
 
 
+def lines_of_sampled_runs(intervals: Iterable[tuple[str, Mapping[str, Interval]]]) -> list[str]:
+    """Return the design effects of each detector over its runs, where samples have one."""
+    by_detector: dict[str, list[float]] = {}
+    for name, of_run in intervals:
+        effect = next(iter(of_run.values())).sampling if of_run else None
+        if effect is not None:
+            by_detector.setdefault(name, []).append(effect.design_effect)
+    return [
+        f"sampling: {name}: design effects {min(effects):.3g} to {max(effects):.3g} in "
+        f"{count_text(len(effects), 'run')}"
+        for name, effects in by_detector.items()
+    ]
+
+
 def _measures(concerned: Sequence[str], keys: Sequence[str]) -> str:
     if len(concerned) == len(keys) > 1:
         return "all measures"

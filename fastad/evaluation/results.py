@@ -381,7 +381,8 @@ class Evaluation(TableResult, NamedParts[str, DetectorEvaluation]):
         ]
 
     def _content(self) -> dict[str, Any]:
-        return {"detectors": list(self.values())}
+        notes = {"notes": self.notes} if self.notes else {}
+        return {"detectors": list(self.values()), **notes}
 
     def _declare_columns(self) -> list[Column]:
         return frame_columns(columns_of(list(self.values())))
@@ -402,6 +403,7 @@ def breakdown_of(runs: Sequence[tuple[Mapping[str, Any], DetectorEvaluation]]) -
             each.n_normals,
             each,
             each.by_kind,
+            {"all": each.unresolved, **{kind: x.unresolved for kind, x in each.by_kind.items()}},
         )
         for group, each in runs
     ]

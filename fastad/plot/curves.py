@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.arrays import check_rows
+from fastad._core.arrays import check_option_rows
 from fastad._core.declared import Parameter
 from fastad._core.parameters import check_choice, check_inside, check_positive
 from fastad._core.text_tables import level_text
@@ -117,7 +117,7 @@ class LabelledDisplay(ABC):
         TypeError
             If it is not known whether a higher score of the estimator means more anomalous.
         """
-        check_rows({"y": y, "X": X, "sample_weight": options.get("sample_weight")})
+        check_option_rows({"y": y, "X": X}, options)
         shown = name or name_of_estimator(estimator)
         probabilities = {"as_probabilities": cls._of_probabilities}
         scores = {shown: scores_of(estimator, X, response_method, pos_label, **probabilities)}
@@ -155,7 +155,7 @@ class LabelledDisplay(ABC):
         UndefinedMeasureError
             If a class is absent from a fold.
         """
-        check_rows({"y": y, "sample_weight": options.get("sample_weight"), "X": X})
+        check_option_rows({"y": y, "X": X}, options)
         probabilities = {"as_probabilities": cls._of_probabilities}
         folds = fold_scores(cv_results, X, response_method, pos_label, **probabilities)
         return cls.from_predictions(y, folds, pos_label=pos_label, **options)

@@ -9,13 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.declared import Rate
-from fastad._core.parameters import check_choice
+from fastad._core.parameters import check_choice, check_rates
 from fastad._core.types import ArrayLike, Label, Point, Points, Threshold
 from fastad.errors import InvalidInputError
 from fastad.evaluation.few_normals import FewNormals
 from fastad.evaluation.notes import UNRESOLVED
 from fastad.evaluation.ranked_scores import RankedScores
 from fastad.measures.measure import FEW
+from fastad.measures.requests import table_measures
 from fastad.measures.results import RocCurve
 from fastad.measures.roc import TPR_AT_FPR
 from fastad.ordering.membership import Overlap
@@ -49,6 +50,8 @@ Scale = Literal["linear", "log"]
 SCALES = ("linear", "log")
 # Points over the width of the axis: between them a curve bends by less than a pixel.
 _N_BENT = 500
+# Rates of measures of a sketch that have none.
+_FPR = (0.01, 0.05)
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,8 +327,10 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
 
 
 def _values_of(sketch: ScoreSketch, measures: Sequence[str]) -> dict[str, float]:
-    values = sketch.evaluate(measures) if len(measures) else {}
-    return {key: float(bounded) for key, bounded in values.items() if key in measures}
+    values = sketch.evaluate(measures, fpr=_FPR) if len(measures) else {}
+    points = check_rates(_FPR, "fpr")
+    keys = {bound.key for bound in table_measures(measures, points)} if values else set()
+    return {key: float(bounded) for key, bounded in values.items() if key in keys}
 
 
 def _mark_text(mark: RocMark) -> str:

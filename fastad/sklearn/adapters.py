@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, overload
 
-from fastad._core.arrays import check_rows
+from fastad._core.arrays import check_option_rows
 from fastad._core.types import ArrayLike, ScoreVector
 from fastad._core.user_warnings import warn_user
 from fastad.detectors.orientation import (
@@ -18,8 +18,8 @@ from fastad.detectors.orientation import (
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 from fastad.evaluation.entry import evaluate
 from fastad.evaluation.groups import GroupedEvaluation
+from fastad.evaluation.ranked_scores import rank_scores
 from fastad.evaluation.results import Evaluation
-from fastad.measures.roc import roc_auc
 
 
 class OrientationWarning(UserWarning):
@@ -99,17 +99,17 @@ class AdaptedDetector:
         OrientationWarning
             If the AUC on all samples is below 0.5. The result is not changed.
         """
-        by_row = {"groups": groups, "sample_weight": options.get("sample_weight")}
-        check_rows({"y_true": y_true, "X": X, **by_row})
+        check_option_rows({"y_true": y_true, "X": X, "groups": groups}, options)
         scores = self.score_samples(X)
         table: Evaluation | GroupedEvaluation = evaluate(
             y_true, {self.name: scores}, groups=groups, **options
         )
-        labels = {key: options.get(key) for key in ("pos_label", "sample_weight")}
+        names = ("pos_label", "sample_weight", "nan_policy")
+        given = {name: options[name] for name in names if name in options}
         # With a single class there is nothing to warn of; with on_error="record" bad scores are
         # recorded in the table.
         with suppress(UndefinedMeasureError, InvalidInputError):
-            auc = roc_auc(y_true, scores, **labels)
+            auc = rank_scores(y_true, scores, **given).roc_auc()
             if auc < 0.5:
                 warn_user(self._orientation_message(auc), OrientationWarning)
         return table

@@ -13,6 +13,7 @@ from tests.support.command_line import error_of, invoke, json_of, stdout_of
 from tests.support.loops import loop
 
 RNG = np.random.default_rng(3)
+RNG_OF_WEEKS = np.random.default_rng(4)
 Y = np.arange(600) < 80
 SCORES = {
     "a": RNG.normal(size=600) + 2 * Y,
@@ -283,3 +284,70 @@ def test_groups_by_dates_are_named_as_evaluate_names_them(tmp_path: Path) -> Non
     rows = json.loads(stdout_of("compare", path, "--group", "day", "--json"))["comparisons"]
     tables = json.loads(stdout_of("evaluate", path, "--group", "day", "--json"))["detectors"]
     assert {row["group"]["day"] for row in rows} == {row["group"]["day"] for row in tables}
+
+
+def test_too_few_replicates_for_all_independent_comparisons_are_named(tmp_path: Path) -> None:
+    """Of 100 replicates the least p-value is 2 / 101, and six times that is above 0.05."""
+    weeks = tmp_path / "week1.npz", tmp_path / "week2.npz"
+    for path, shift in zip(weeks, (4, 0.2), strict=True):
+        scores = {name: RNG_OF_WEEKS.normal(size=600) + shift * Y for name in "abcdef"}
+        np.savez(path, y=Y, **scores)  # type: ignore[arg-type]
+    words = ("compare", weeks[0], "--independent", weeks[1], "--method", "bootstrap")
+    few = "replicates are too few for 6 comparisons: "
+    assert few in stdout_of(*words, "--n-resamples", 100)
+    content = json_of(*words, "--n-resamples", 100)
+    (note,) = content["notes"]
+    assert note.startswith(few)
+    assert [row["p_value"] for row in content["comparisons"]] == 6 * [2 / 101]
+    enough = int(note.partition("n_resamples=")[2])
+    content = json_of(*words, "--n-resamples", enough)
+    assert content["notes"] == []
+    assert all(row["adjusted_p_value"] <= 0.05 for row in content["comparisons"])
+
+
+def test_blocks_longer_than_a_group_leave_the_others(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    y, is_small = rng.random(600) < 0.2, np.arange(600) < 40
+    scores = {"a": rng.normal(size=600) + 2 * y, "b": rng.normal(size=600) + y}
+    site = np.where(is_small, "small", "large")
+    np.savez(tmp_path / "sites.npz", y=y, site=site, **scores)  # type: ignore[arg-type]
+    words = ("compare", tmp_path / "sites.npz", "--group", "site", "--blocks", 50)
+    result = invoke(*words)
+    assert result.exit_code == 0
+    assert "site large\n" in result.stdout
+    assert "site small: skipped: " in result.stderr
+    assert "at most the number of rows" not in result.stderr
+    (row,) = json_of(*words)["comparisons"]
+    with pytest.warns(fastad.errors.LowCoverageWarning, match="blocks"):
+        expected = fastad.compare(
+            y[~is_small], *(each[~is_small] for each in scores.values()), measure="auc", blocks=50
+        )
+    assert row["group"] == {"site": "large"}
+    assert row["p_value"] == expected.p_value
+    message = error_of(*words[:-1], 601, code=2)
+    assert "--blocks: must be at most the number of rows, 600; found 601" in message
+
+
+def test_json_of_tables_has_the_notes_of_python(tmp_path: Path) -> None:
+    """Of 60 normals a rate of 0.01 is less than one sample."""
+    files = tmp_path / "first.npz", tmp_path / "second.npz"
+    expected = []
+    for path, n in zip(files, (60, 70), strict=True):
+        y, scores = np.arange(n + 1) == n, np.arange(n + 1.0)
+        np.savez(path, y=y, a=scores)
+        expected.append(fastad.evaluate(y, {"a": scores}, measures=["tpr@0.01"]).to_dict())
+    content = json_of("evaluate", files[0], "--measure", "tpr@0.01")
+    for each in (content, expected[0]):
+        for name in ("schema_version", "fastad_version"):
+            del each[name]
+    assert content["detectors"][0].pop("file") == str(files[0])
+    assert content == expected[0]
+    of_both = json_of("evaluate", *files, "--measure", "tpr@0.01")["notes"]
+    assert of_both == [
+        f"{path}: {note}"
+        for path, each in zip(files, expected, strict=True)
+        for note in each["notes"]
+    ]
+    assert len(of_both) == 2
+    np.savez(files[0], y=Y, **SCORES)  # type: ignore[arg-type]
+    assert "notes" not in json_of("evaluate", files[0], "--score", "a", "--measure", "auc")

@@ -179,3 +179,17 @@ def test_of_every_pair_both_have_an_effect_or_one_is_refused(
             continue
         code, printed = run(first, second)
         assert code == 2 or printed not in (alone[first][1], alone[second][1]), (first, second)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (("volume", "absent.csv", "--fpr", 0.1, "--rtol", 0.01), "--rtol"),
+        (("compare", "a.csv", "--independent", "b.csv", "--n-resamples", 50), "--n-resamples"),
+        (("compare", "a.csv", "--independent", "b.csv", "--seed", 1), "--seed"),
+    ],
+)
+def test_exact_methods_draw_nothing(arguments: tuple[object, ...], option: str) -> None:
+    message = error_of(*arguments, "--method", "exact", code=2)
+    assert f"{option}: would be ignored beside --method exact: " in message
+    assert "draws nothing" in message

@@ -256,3 +256,15 @@ def test_lines_come_now_and_then(
     ]
     assert result[0] == "0/100 batches, about 3 min left"
     assert result[-1] == "100/100 batches, 2 tasks failed, about 1 min left"
+
+
+def test_data_of_the_command_line_replace_the_bundled_ones(called: Called, tmp_path: Path) -> None:
+    file = write_config(tmp_path, "[data]\nbundled = true\n")
+    folder = tmp_path / "own"
+    folder.mkdir()
+    for words in ((file,), ()):
+        assert call("run", *words, "--data", folder).exit_code == 0
+        assert not called["config"].data.bundled
+        assert [Path(path) for path in called["config"].data.paths] == [folder]
+    assert call("run", file).exit_code == 0
+    assert called["config"].data.bundled

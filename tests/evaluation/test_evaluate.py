@@ -342,3 +342,46 @@ def test_measures_come_in_any_sequence() -> None:
     for measures in sequences:
         result = fastad.evaluate([0, 1], [0.0, 1.0], measures=measures)
         assert list(result["score"]) == ["auc", "ap"]
+
+
+# Notes.
+
+
+def test_plain_results_have_the_notes() -> None:
+    """Of 60 normals a rate of 0.01 is less than one sample."""
+    y, scores = np.repeat([0, 1], [60, 1]), np.arange(61.0)
+    alone = fastad.evaluate(y, scores, measures=["tpr@0.01"])
+    groups = np.repeat([0, 1], 61)
+    grouped = fastad.evaluate(
+        np.tile(y, 2), np.tile(scores, 2), measures=["tpr@0.01"], groups=groups
+    )
+    for result in (alone, grouped):
+        assert any("fewer than 500 normals" in note for note in result.notes)
+        assert result.to_dict()["notes"] == list(result.notes)
+    sound = fastad.evaluate(Y, _RAW, measures=["auc"])
+    assert not sound.notes
+    assert "notes" not in sound.to_dict()
+
+
+def test_groups_of_clusters_have_the_design_effects_of_their_runs() -> None:
+    rng = np.random.default_rng(0)
+    n = 400
+    y, groups, clusters = rng.integers(0, 2, n), np.arange(n) % 2, np.arange(n) // 4
+    scores = {"a": rng.normal(size=n) + y, "b": rng.normal(size=n) + 2 * y}
+    options: dict[str, Any] = {"measures": ["auc"], "confidence_level": 0.9}
+    result = fastad.evaluate(y, scores, groups=groups, clusters=clusters, **options)
+    expected = []
+    for name, values in scores.items():
+        effects = []
+        for group in (0, 1):
+            rows = groups == group
+            alone = fastad.interval(
+                y[rows], values[rows], measure="auc", confidence_level=0.9, clusters=clusters[rows]
+            )
+            assert alone.sampling is not None
+            effects.append(alone.sampling.design_effect)
+        ends = f"{min(effects):.3g} to {max(effects):.3g}"
+        expected.append(f"sampling: {name}: design effects {ends} in 2 runs")
+    assert [note for note in result.notes if note.startswith("sampling:")] == expected
+    plain = fastad.evaluate(y, scores, groups=groups, **options)
+    assert not any("sampling" in note for note in plain.notes)

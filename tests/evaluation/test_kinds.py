@@ -1,6 +1,7 @@
 """Kinds of anomalies and segments of normals, against a call for each of them."""
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -456,3 +457,49 @@ def test_kinds_reach_a_threshold_as_the_curve_does() -> None:
     assert point.tp == 1
     assert point.kinds is not None
     assert dict(zip(point.kinds.names, point.kinds.n_events, strict=True)) == {"a": 0, "b": 1}
+
+
+def test_values_of_kinds_with_too_few_samples_are_marked() -> None:
+    """One miss in 8 is below a TPR of 0.95; one in 40 is not."""
+    y = np.repeat([0, 1], [400, 48])
+    s = np.random.default_rng(0).normal(size=448) + 2 * y
+    kinds = np.repeat(["", "many", "rare"], [400, 40, 8])
+    options: dict[str, Any] = {"measures": ["auc", "fpr@tpr0.95"], "fpr": 0.05}
+    result = fastad.evaluate(y, s, kinds=kinds, **options)
+    lines = str(result.breakdown).splitlines()
+    start = next(
+        i for i, line in enumerate(lines) if line.split() == ["kind", "auc", "fpr@tpr0.95"]
+    )
+    rows = {line.split()[0]: line for line in lines[start + 1 : start + 4]}
+    assert list(rows) == ["all", "many", "rare"]
+    marked = f"†{result['score'].by_kind['rare']['fpr@tpr0.95']:.4f}"
+    assert rows["rare"].endswith(f" {marked}")
+    assert [row.count("†") for row in rows.values()] == [0, 0, 1]
+    note = "†: of fewer than 20 anomalies one miss is below TPR 0.95"
+    assert result.breakdown is not None
+    assert note in result.breakdown.notes
+    assert note not in result.notes  # whose table has no mark
+    twice = [np.tile(each, 2) for each in (y, s, kinds)]
+    grouped = fastad.evaluate(
+        twice[0], twice[1], kinds=twice[2], groups=np.repeat([0, 1], 448), **options
+    )
+    assert grouped.breakdown is not None
+    assert note in grouped.breakdown.notes
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+@pytest.mark.parametrize("threshold", [Fraction(3, 10), np.longdouble("0.3")])
+def test_kinds_reach_an_exact_threshold_as_their_scores_do(dtype: Any, threshold: Any) -> None:
+    """As float64, 0.3 lies below 3/10; as float32 it lies above."""
+    scores = np.array([0.3, 0.2, 0.9, 0.1], dtype)
+    exact = Fraction(*threshold.as_integer_ratio())
+    reached = [Fraction(float(x)) >= exact for x in scores]
+    assert reached == [dtype is np.float32, False, dtype is not np.int64, False]
+    result = fastad.evaluate(
+        [1, 0, 1, 0], scores, measures=["auc"], threshold=threshold, kinds=["a", "", "b", ""]
+    )["score"]
+    (point,) = result.operating_points
+    assert (point.tp, point.n_flagged) == (sum(reached), sum(reached))
+    assert point.kinds is not None
+    assert point.kinds.n_events.tolist() == [reached[0], reached[2]]
+    assert fastad.confusion_at([1, 0, 1, 0], scores, threshold=threshold).tp == sum(reached)

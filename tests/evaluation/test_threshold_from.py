@@ -188,3 +188,21 @@ def test_what_is_refused(case: Any) -> None:
     threshold_from, options, message = case
     with pytest.raises(InvalidInputError, match=message):
         fastad.evaluate(*TEST, threshold_from=threshold_from, **options)
+
+
+def test_bad_scores_there_leave_the_other_detectors() -> None:
+    y, scores = VALIDATION
+    broken = {**scores, "poor": np.where(np.arange(200) == 3, np.nan, scores["poor"])}
+    keys = ["auc", "f1_best", "tpr@0.05"]
+    result = fastad.evaluate(*TEST, measures=keys, threshold_from=(y, broken), on_error="record")
+    expected = fastad.evaluate(*TEST, measures=keys, threshold_from=VALIDATION)
+    assert dict(result["good"]) == dict(expected["good"])
+    poor = result["poor"]
+    assert poor["auc"] == fastad.roc_auc(TEST[0], TEST[1]["poor"])
+    assert poor.undefined.keys() == {"f1_best", "tpr@0.05"}
+    for key, reason in poor.undefined.items():
+        assert math.isnan(poor[key])
+        assert reason.startswith("the samples of threshold_from are invalid: y_score['poor'] must")
+        assert "NaN; found 1, the first at index 3" in reason
+    assert [point.threshold for point in poor.operating_points] == [None, None]
+    assert poor.error is None

@@ -12,6 +12,7 @@ from sklearn.model_selection import cross_validate
 import fastad
 from fastad import plot
 from fastad.sklearn import from_sklearn
+from fastad.streaming import ScoreSketch
 from tests.support.cells import FOLDS, NORMAL, WEIGHTS, X, Y
 from tests.support.drawn import legend_of, new_axes, picture, x_of, y_of
 
@@ -99,7 +100,7 @@ def test_folds_take_the_options_of_predictions(cv_results: dict[str, Any]) -> No
 @pytest.mark.parametrize("name", ["RocCurveDisplay", "RocVariationDisplay"])
 def test_weights_of_folds_belong_to_the_rows(name: str, cv_results: dict[str, Any]) -> None:
     table, weights = pd.DataFrame(X), pd.Series(WEIGHTS, index=np.arange(len(X))[::-1])
-    with pytest.raises(fastad.InvalidInputError, match="X must have the index of sample_w"):
+    with pytest.raises(fastad.InvalidInputError, match=r"(X|sample_weight) must have the index of"):
         getattr(plot, name).from_cv_results(cv_results, table, Y, sample_weight=weights)
 
 
@@ -208,3 +209,23 @@ def test_every_display_takes_the_folds_of_a_cross_validation(
         assert drawn_of(alone)["fold 1"] == shown["fold 1"]
     with pytest.raises(fastad.InvalidInputError, match=r"^cv_results must"):
         display.from_cv_results({"test_score": [1.0]}, X, *labels, **MORE.get(name, {}))
+
+
+def test_kinds_belong_to_the_rows(cv_results: dict[str, Any]) -> None:
+    table = pd.DataFrame(X)
+    kinds = pd.Series("one kind", index=np.arange(1, len(X) + 1))
+    for draw, of in (
+        (plot.RocCurveDisplay.from_estimator, FOREST),
+        (plot.RocCurveDisplay.from_cv_results, cv_results),
+    ):
+        with pytest.raises(fastad.InvalidInputError, match=r"^kinds must have the index of X"):
+            draw(of, table, Y, kinds=kinds, ax=new_axes())
+
+
+def test_a_measure_of_counts_is_shown_by_the_name_of_its_function() -> None:
+    """(8 * 90 + (2 * 90 + 8 * 10) / 2) of 10 * 100 pairs."""
+    sketch = ScoreSketch.from_counts([0, 0.5, 1], [90, 10], [2, 8])
+    for measure in ("auc", "roc_auc"):
+        display = plot.RocCurveDisplay.from_sketch(sketch, measures=[measure], ax=new_axes())
+        assert display.values == {"score": {"auc": 0.85}}
+        assert display.line_.get_label() == "score (auc 0.850)"

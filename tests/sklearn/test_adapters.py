@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pytest
 import sklearn
 from sklearn.cluster import KMeans
@@ -218,3 +219,33 @@ def test_adapters_survive_pickle() -> None:
     again = pickle.loads(pickle.dumps(adapted))
     assert again.name == "svm"
     np.testing.assert_array_equal(again.score_samples(X), adapted.score_samples(X))
+
+
+def test_reversed_scores_are_warned_of_though_one_is_missing() -> None:
+    broken = X.copy()
+    broken[3] = np.nan
+    adapted = from_pyod(Distance().fit(NORMAL))
+    with pytest.warns(OrientationWarning, match="Distance has an AUC of 0.0"):
+        table = adapted.evaluate(broken, 1 - Y, nan_policy="omit", measures=["auc"])
+    kept = np.arange(80) != 3
+    scores = adapted.score_samples(X)[kept]
+    assert table["Distance"]["auc"] == fastad.roc_auc(1 - Y[kept], scores)
+
+
+@pytest.mark.parametrize("name", ["clusters", "kinds", "segments", "groups", "sample_weight"])
+def test_rows_of_another_index_are_refused(name: str) -> None:
+    adapted = from_pyod(Distance().fit(NORMAL))
+    table = pd.DataFrame(X)
+    other: dict[str, Any] = {name: pd.Series(1, index=np.arange(1, 81))}
+    with pytest.raises(fastad.InvalidInputError, match=f"^{name} must have the index of X; found"):
+        adapted.evaluate(table, Y, confidence_level=0.9, **other)
+    own: dict[str, Any] = {name: pd.Series(1, index=table.index)}
+    assert adapted.evaluate(table, Y, measures=["auc"], confidence_level=0.9, **own)
+
+
+def test_columns_of_kinds_have_the_index_of_the_samples() -> None:
+    frame = pd.DataFrame(X)
+    detector = from_sklearn(IsolationForest(n_estimators=5, random_state=0).fit(frame))
+    kinds = {"kind": pd.Series(np.where(Y == 1, "a", ""), index=frame.index[::-1])}
+    with pytest.raises(fastad.InvalidInputError, match=r"kinds\['kind'\] must have the index of X"):
+        detector.evaluate(frame, Y, kinds=kinds)
