@@ -153,11 +153,14 @@ def scorer_of(score: Any, argument: str) -> CompiledScorer | None:
     if is_pyod(step):
         return _compiled(owner, argument) if method == "decision_function" else None
     name = type(step).__name__
-    is_density = ("sklearn", name) in _COMPILERS and method == "score_samples"
+    # All of scikit-learn's are log-likelihoods, or as high for what is normal.
+    is_density = type(step).__module__.startswith("sklearn.") and method == "score_samples"
     if kind_of(owner) == "outlier detector" or is_density:
+        is_compiled = ("sklearn", name) in _COMPILERS
+        itself = f"the fitted {name} itself, which is compiled"
         raise InvalidInputError(
             f"{argument} must be higher for what is more anomalous; found {method} of {name}, "
-            f"which is lower. Give the fitted {name} itself, which is compiled"
+            f"which is lower. Give {itself if is_compiled else 'a function of its negative'}"
         )
     return None
 

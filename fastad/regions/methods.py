@@ -1,12 +1,19 @@
 """Methods to estimate volumes: their numbers of draws, the plan of a call, and its runs."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fastad._core.parameters import check_choice, check_count, check_generator, check_inside
+from fastad._core.parameters import (
+    check_choice,
+    check_count,
+    check_float_level,
+    check_generator,
+    check_inside,
+)
 from fastad._core.progress import Progress, part_of
 from fastad._core.random import random_key
 from fastad._core.types import ArrayLike, FloatMatrix, Point
@@ -106,7 +113,7 @@ def check_plan(
         None if n_draws is None else check_count(n_draws, "n_draws"),
         error,
         points,
-        float(check_inside(confidence_level, "confidence_level")),
+        check_float_level(confidence_level),
         check_generator(rng),
         None,
     )
@@ -118,6 +125,15 @@ def estimate_by(
     """Estimate the fraction below each threshold by one method."""
     if method == "exact":
         return exact_fractions(score.scorer, thresholds, box, level=plan.level)
+    finite = [threshold for threshold in thresholds if threshold > -math.inf]
+    if method != "uniform" and 0 < len(finite) < len(thresholds):
+        # No score lies below -inf, and no method need search for one.
+        first, *others = estimate_by(method, score, finite, box, plan)
+        nothing = uniform.binomial(0, first.n_drawn, -math.inf, plan.level, method)
+        if method == "splitting":
+            nothing = replace(nothing, uniform_low=nothing.low, uniform_high=nothing.high)
+        found = iter([first, *others])
+        return [next(found) if threshold > -math.inf else nothing for threshold in thresholds]
     if method == "uniform" and plan.rtol is not None:
         draws, until = plan.draws(box), (plan.rtol, plan.most, plan.level, plan.progress)
         return uniform.estimate_until(draws, score, thresholds, *until)[0]

@@ -112,7 +112,7 @@ class VolumeEstimate(Record):
         # At 1 - value, but for a bound: then the other fraction is surely near 1.
         value = 1.0 if self.is_bound else 1 - self.value
         counted = self.method in _COUNTED
-        is_bound = counted and outside == 0
+        is_bound = outside == 0 if counted else self.value == 1 and self.method != "exact"
         value = 1 - self.low if is_bound else value
         return replace(
             self,
@@ -168,7 +168,7 @@ class VolumeEstimate(Record):
                 "only uniform draws of a given number can be extended, by the process that drew "
                 f"them; found draws of method {self.method!r}"
             )
-        return self._more(more)
+        return replace(self._more(more), reason=self.reason)
 
 
 def from_fraction(

@@ -150,7 +150,8 @@ def mass_volume_band(
     box = curve.levels.box
     bounds = [box.times_each(fraction) for fraction in fractions]
     logs = [box.log_times_each(fraction) for fraction in fractions]
-    return MassVolumeBand.of(at, curve(at), *bounds, *logs, float(level), whole)
+    volume = curve(at if mass is None else masses)  # type: ignore[arg-type]  # takes fractions too
+    return MassVolumeBand.of(at, volume, *bounds, *logs, float(level), whole)
 
 
 def excess_mass_band(

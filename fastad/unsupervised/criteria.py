@@ -7,7 +7,13 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fastad._core.parameters import check_count, check_inside, exact_rate, short_repr
+from fastad._core.parameters import (
+    check_count,
+    check_float_level,
+    check_inside,
+    exact_rate,
+    short_repr,
+)
 from fastad._core.random import random_key
 from fastad._core.results import Record
 from fastad._core.types import Point
@@ -139,7 +145,7 @@ def check_criteria(
         check_masses(mass),
         check_inside(excess_mass, "excess_mass"),
         check_count(n_resamples, "n_resamples"),
-        float(check_inside(confidence_level, "confidence_level")),
+        check_float_level(confidence_level),
         random_key(rng),
     )
 

@@ -22,7 +22,7 @@ from fastad.regions.scores import BlockScore, Cube, Detector, block_score
 from fastad.regions.splitting.diagnostics import warn_of_mixing
 from fastad.regions.splitting.estimation import log_fractions, mixing_problems
 from fastad.regions.splitting.repeats import split
-from fastad.regions.uniform import Draws, count_draws
+from fastad.regions.uniform import Draws
 from fastad.unsupervised.counted import level_sets_of_scores
 from fastad.unsupervised.levels import LevelSets, check_extent
 
@@ -193,28 +193,31 @@ class LevelSetEstimator:
         self, y_score: FloatVector, options: LevelSetOptions
     ) -> tuple[LevelSets, FloatVector | None]:
         """Return the level sets, and the scores of the uniform points if they were counted."""
+        first, progress = empty_scores(0), options.progress
         if options.method == "auto":
-            options = options._replace(method="uniform" if self._is_hit(y_score) else "splitting")
+            budget = options._replace(method="uniform").budget()
+            first = self._scores(0, min(FIRST_DRAWS, budget), None)
+            # Uniform draws often fall into the level set of most of the data.
+            most = np.quantile(y_score, _MASS, method="higher")
+            is_hit = np.count_nonzero(first <= most) >= ENOUGH_INSIDE
+            is_few = budget < CANDIDATES["splitting"].least
+            options = options._replace(method="uniform" if is_hit or is_few else "splitting")
         if options.method == "uniform":
-            drawn = self._scores(options.budget(), options.progress)
+            others = self._scores(first.shape[0], options.budget(), progress)
+            drawn = np.concatenate([first, others])
             return level_sets_of_scores(y_score, drawn, check_extent(self.box)), drawn
         return self._repeated(y_score, options), None
 
-    def _is_hit(self, y_score: FloatVector) -> bool:
-        """Tell whether uniform draws often fall into the level set of most of the data."""
-        threshold = np.nextafter(np.quantile(y_score, _MASS, method="higher"), np.inf)
-        hits = count_draws(self._draws, self.score, [float(threshold)], FIRST_DRAWS)
-        return int(hits[0]) >= ENOUGH_INSIDE
-
-    def _scores(self, n_draws: int, progress: Progress | None) -> FloatVector:
-        scores = empty_scores(n_draws)
+    def _scores(self, start: int, n_draws: int, progress: Progress | None) -> FloatVector:
+        """Return the scores of the draws from a number on."""
+        scores = empty_scores(n_draws - start)
 
         def write(part: range) -> None:
             with ReusedBuffers():
                 points = self._draws.points(part.start, len(part))
-                self.score.write_checked(points, scores[part.start : part.stop])
+                self.score.write_checked(points, scores[part.start - start : part.stop - start])
 
-        for end, _ in self.score.rounds(write, 0, n_draws, self.box.n_features):
+        for end, _ in self.score.rounds(write, start, n_draws, self.box.n_features):
             if progress is not None:
                 progress(end, n_draws)
         return scores

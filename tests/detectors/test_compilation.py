@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.covariance import EllipticEnvelope
+from sklearn.decomposition import PCA, FactorAnalysis
 from sklearn.ensemble import ExtraTreesRegressor, IsolationForest
 from sklearn.linear_model import SGDOneClassSVM
-from sklearn.mixture import GaussianMixture
+from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbors
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import PowerTransformer, StandardScaler
@@ -157,3 +158,16 @@ def test_pipelines_with_other_steps_score_batch_by_batch() -> None:
     fitted = Pipeline([("first", PowerTransformer()), ("last", EllipticEnvelope(random_state=0))])
     with pytest.warns(BatchScorerWarning, match="EllipticEnvelope has no compiled form"):
         compile_scorer(fitted.fit(training(2)))
+
+
+@pytest.mark.parametrize(
+    "estimator", [BayesianGaussianMixture(random_state=0), PCA(1), FactorAnalysis(1)], ids=_name
+)
+def test_log_likelihoods_without_a_compiled_form_are_refused(estimator: Any) -> None:
+    score = estimator.fit(training(2)).score_samples
+    message = f"found score_samples of {_name(estimator)}, which is lower. Give a function of its"
+    box = fastad.Box([-1, -1], [1, 1])
+    with pytest.raises(InvalidInputError, match=message):
+        fastad.volume(score, 0.5, box)
+    found = fastad.volume(lambda rows: -score(rows), 0.0, box, n_draws=100, rng=0)
+    assert found.n_drawn == 100

@@ -2,6 +2,7 @@
 
 import math
 import statistics
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import nbinom
 from scipy.stats import t as student
 
+from fastad.errors import InsufficientMixingWarning
 from fastad.regions import volume
 from fastad.regions.box import Box
 from fastad.regions.quasi import replicate_counts
@@ -352,3 +354,55 @@ def test_infinite_scores_are_ordered(options: dict[str, Any]) -> None:
     assert low.is_bound
     assert middle.value == pytest.approx(0.25, rel=0.3)
     assert high.value == pytest.approx(0.5, rel=0.3)
+
+
+@pytest.mark.parametrize(
+    ("method", "n_draws"),
+    [
+        ("splitting", 10_000),
+        ("auto", 64),
+        pytest.param("splitting", 20_000, marks=pytest.mark.slow),
+        pytest.param("auto", 20_000, marks=pytest.mark.slow),
+    ],
+)
+@pytest.mark.parametrize("threshold", [0.05, 0.9])
+def test_nothing_lies_below_minus_infinity_and_it_takes_no_draws_from_others(
+    method: Any, n_draws: int, threshold: float
+) -> None:
+    """Of a ball in five features whose volume is a millionth of its cube, and of a larger one."""
+    region = ball(5)
+    options: dict[str, Any] = {"method": method, "n_draws": n_draws, "rng": 0}
+
+    def quiet(thresholds: Any) -> Any:
+        with warnings.catch_warnings():
+            # So few particles need not mix.
+            warnings.simplefilter("ignore", InsufficientMixingWarning)
+            return volume(region.batch, thresholds, region.box, **options)
+
+    alone = quiet(threshold)
+    for order in ([-math.inf, threshold], [threshold, -math.inf]):
+        together = dict(zip(order, quiet(order), strict=True))
+        assert fields(together[threshold]) == fields(alone)
+        nothing = together[-math.inf]
+        assert (nothing.is_bound, nothing.n_inside, nothing.low) == (True, 0, 0)
+        assert 0 < nothing.value == nothing.high < 0.1
+
+
+def test_sobol_points_until_a_relative_error_end_beside_minus_infinity() -> None:
+    region = ball(3)
+    options: dict[str, Any] = {"method": "sobol", "rtol": 0.1, "rng": 0}
+    nothing, found = volume(region.batch, [-math.inf, 0.9], region.box, **options)
+    assert nothing.is_bound
+    assert fields(found) == fields(volume(region.batch, 0.9, region.box, **options))
+    assert found.n_drawn < 10_000
+
+
+@pytest.mark.parametrize(("method", "n_draws"), [("uniform", 10_000), ("splitting", 10_000)])
+def test_the_complement_of_all_inside_is_a_bound(method: Any, n_draws: int) -> None:
+    result = volume(first, 2.0, SQUARE, method=method, n_draws=n_draws, rng=0)
+    assert (result.value, result.is_bound) == (1, False)
+    others = result.complement
+    assert (others.is_bound, others.low) == (True, 0)
+    assert others.value == others.high == 1 - result.low > 0
+    assert str(others).startswith("< ")
+    assert others.complement.value == 1

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from fastad import InvalidInputError
 from fastad.detectors.scorer import CompiledScorer
-from fastad.regions import volume
+from fastad.regions import volume, volume_curve
 from fastad.regions.box import Box
+from fastad.unsupervised import emmv
 from tests.support.volumes import (
     KINDS,
     OPTIONS,
@@ -178,7 +179,7 @@ def test_bad_options_are_named(keywords: dict[str, Any], message: str) -> None:
             volume(score, 0.5, SQUARE, **keywords)
 
 
-@pytest.mark.parametrize("box", [None, ([0, 0], [1, 1]), np.zeros((2, 2)), "box"])
+@pytest.mark.parametrize("box", [([0, 0], [1, 1]), np.zeros((2, 2)), "box"])
 def test_a_box_of_another_type_is_named(box: Any) -> None:
     with pytest.raises(TypeError, match=r"box must be a fastad\.Box; found"):
         volume(first, 0.5, box)
@@ -354,3 +355,42 @@ def test_thresholds_are_those_of_measures() -> None:
     one = volume(region.score("batch"), exact, region.box, rng=0, n_draws=1000)
     several = volume(region.score("batch"), given, region.box, rng=0, n_draws=1000)
     assert [one.threshold, *(each.threshold for each in several)] == [0.5, 0.5, 0.25]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("kind", [int, Fraction])
+def test_thresholds_beyond_all_floats_have_the_whole_box_or_nothing_below(
+    sign: int, kind: Any
+) -> None:
+    result = volume(first, kind(sign * 10**400), SQUARE, n_draws=1000, rng=0)
+    assert (result.n_inside, result.is_bound) == ((1000, False) if sign > 0 else (0, True))
+    assert sign < 0 or result.value == 1
+
+
+def test_a_box_or_a_reference_must_be_given() -> None:
+    with pytest.raises(InvalidInputError, match="box or reference must be given; found neither"):
+        volume(first, 1.0)
+
+
+LEVELS: dict[str, Any] = {
+    "volume": lambda level: volume(first, 0.5, SQUARE, n_draws=100, confidence_level=level),
+    "volume_curve": lambda level: volume_curve(first, 0.5, SQUARE, confidence_level=level),
+    "emmv": lambda level: emmv([0.1, 0.2], [0.1, 0.3], 1.0, confidence_level=level),
+}
+
+
+@pytest.mark.parametrize("level", [1 - 2**-53, 1 - 2**-52, Fraction(10**16 - 1, 10**16)])
+@pytest.mark.parametrize("name", LEVELS)
+def test_levels_whose_tails_floats_do_not_have_are_refused(name: str, level: Any) -> None:
+    with pytest.raises(InvalidInputError, match="confidence_level must be at most 1 - 4e-16 here"):
+        LEVELS[name](level)
+
+
+@pytest.mark.parametrize("thresholds", [0.5, [0.25, 0.5]])
+def test_more_draws_keep_the_reason_of_their_method(thresholds: Any) -> None:
+    found = volume(first, thresholds, SQUARE, n_draws=1000, rng=0)
+    for each in found if isinstance(found, list) else [found]:
+        assert each.reason
+        more = each.extend(1000)
+        assert (more.n_drawn, more.reason) == (2000, each.reason)
+        assert more.extend(1000).reason == each.reason

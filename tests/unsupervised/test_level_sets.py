@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from fractions import Fraction
 from typing import Any
 
 import numba
@@ -11,9 +12,11 @@ import pytest
 import fastad
 from fastad import Box, InvalidInputError
 from fastad.errors import InsufficientMixingWarning
+from fastad.regions.scores import block_score
 from fastad.unsupervised import level_sets
+from fastad.unsupervised.level_set_estimation import LevelSetEstimator, LevelSetOptions
 from tests.support.detector_levels import Array, Keeper, bits, normal, scorer
-from tests.support.volumes import KINDS, norm, norm_of_point
+from tests.support.volumes import KINDS, Counting, norm, norm_of_point
 
 # Uniform draws.
 
@@ -262,3 +265,38 @@ def test_a_jitted_score_of_float32() -> None:
     levels = level_sets(narrow, X, method="uniform", n_draws=1000, rng=0)
     expected = np.unique(np.abs(X[:, 0]).astype(np.float32))
     assert levels.thresholds[1:].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("n_draws", [1000, 20_000])
+def test_auto_counts_with_the_draws_that_chose_the_method(n_draws: int) -> None:
+    """They are the first of those that `method="uniform"` draws."""
+    X = normal(100, 2)
+    found = []
+    for method in ("auto", "uniform"):
+        score = Counting(norm)
+        options: dict[str, Any] = {"method": method, "n_draws": n_draws, "rng": 3}
+        found.append(level_sets(score, X, **options))
+        assert score.n_scored == 100 + n_draws
+    assert bits(found[0]) == bits(found[1])
+
+
+@pytest.mark.parametrize("n_draws", [1000, 20_000])
+def test_the_estimator_keeps_the_scores_of_the_same_uniform_points(n_draws: int) -> None:
+    X, box, score = normal(100, 2), Box([-4.0] * 2, [4.0] * 2), Counting(norm)
+    drawn = []
+    for method in ("auto", "uniform"):
+        estimator = LevelSetEstimator(block_score(score, 2), box, np.random.default_rng(3))
+        options = LevelSetOptions.of(method, n_draws, Fraction(0))
+        _, scores = estimator.level_sets(norm(X), options)
+        assert scores is not None
+        drawn.append(scores.tolist())
+    assert drawn[0] == drawn[1]
+    assert len(drawn[0]) == n_draws
+    assert score.n_scored == 2 * n_draws
+
+
+def test_few_draws_are_uniform_ones_in_many_features_too() -> None:
+    """Splitting needs more; none of 1000 draws need fall into a small level set."""
+    X = np.random.default_rng(0).normal(size=(2000, 12))
+    levels = level_sets(lambda Z: np.sqrt((Z**2).sum(axis=1)), X, n_draws=1000, rng=0)
+    assert levels.n_uniform == 1000

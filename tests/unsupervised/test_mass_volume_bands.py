@@ -331,3 +331,18 @@ def test_another_kind_of_curve_is_refused(curve: Any) -> None:
             InvalidTypeError, match=r"^curve must be of type ExcessMassCurve; found"
         ):
             excess_mass_band(given_curve)
+
+
+def test_the_volume_at_a_fraction_is_that_of_the_curve() -> None:
+    """As a float 1 / 34 may lie above the mass of one of 34 points, and takes the next."""
+    scored = normal(0, 34, 500)
+    curve = mass_volume(scored)
+    for k in range(1, 35):
+        mass: Any = [Fraction(k, 34)]
+        (found,) = mass_volume_band(curve, mass=mass).volume
+        highest = np.sort(scored.test)[k - 1]
+        assert (
+            found
+            == curve(Fraction(k, 34))
+            == pytest.approx(WIDTH * np.mean(scored.uniform <= highest), rel=1e-12)
+        )
