@@ -27,7 +27,7 @@ from fastad.study.configurations import (
     detector_presets,
     read_detectors,
 )
-from fastad.study.digests import own_code
+from fastad.study.digests import options_text, own_code
 from fastad.study.extensions import ExtraPlan, extensions
 from fastad.study.problems import DataSelection
 from fastad.study.split import Protocol
@@ -54,6 +54,13 @@ _PROFILES: Mapping[str, Mapping[str, Any]] = {
     },
     "full": {"title": "Full study"},
 }
+
+# Columns of the results of a study beside those of measures.
+_RESULT_COLUMNS = (
+    *("collection", "dataset", "anomaly_class", "contamination", "repeat", "detector", "params"),
+    *("n_features", "n_train", "n_train_anomalies", "n_test", "n_test_anomalies", "reason"),
+    *("em", "mv"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +163,7 @@ class StudyConfig:
             key: {
                 "higher_is_better": bound.measure.higher_is_better,
                 "code": own_code([bound.measure.compute]),
+                "options": options_text(bound.measure.compute),
             }
             for key, bound in self.own_measures.items()
         }
@@ -300,6 +308,8 @@ def _check_own(bound: BoundMeasure, keys: Mapping[str, BoundMeasure | None]) -> 
     """Check a declared measure: it has a direction, and a key of its own."""
     if bound.measure.higher_is_better is None:
         raise refused("measures", "be ones of which more, or less, is better", bound.key)
+    if bound.key in _RESULT_COLUMNS:
+        raise refused("measures", "have keys that are no columns of the results", bound.key)
     if bound.key in keys and keys[bound.key] != bound:
         raise refused("measures", "have keys of their own", f"two for {bound.key!r}")
 

@@ -7,9 +7,11 @@ import copy
 import importlib
 import inspect
 import itertools
+import random
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, get_args
@@ -113,7 +115,8 @@ class Configuration:
     def fit(self, X_train: FloatMatrix, seed: int) -> Any:
         """Return a new detector, fitted; its warnings are not shown.
 
-        The seed, from 0 to 2**32 - 1, is for each parameter ``random_state`` that the detector has.
+        The seed, from 0 to 2**32 - 1, is for each parameter ``random_state`` that the detector has,
+        and for the generators of Python and NumPy that detectors without one may draw from.
         """
         if self.factory is None:
             raise TypeError(f"{self.key} is a rule of neighbours: a Neighbourhood follows it")
@@ -121,7 +124,8 @@ class Configuration:
             warnings.simplefilter("ignore")
             estimator = _make(self.factory, copy.deepcopy(dict(self.options)), self.folder)
             _set_seed(estimator, seed)
-            estimator.fit(X_train)
+            with _global_seed(seed):
+                estimator.fit(X_train)
         return estimator
 
     def compiled(self, X_train: FloatMatrix, seed: int) -> CompiledScorer:
@@ -130,6 +134,19 @@ class Configuration:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a detector without a compiled form
             return _scorer_of(fitted, self.higher_is)
+
+
+@contextmanager
+def _global_seed(seed: int) -> Iterator[None]:
+    """Seed the generators of the process, and leave them as they were."""
+    states = random.getstate(), np.random.get_state()  # noqa: NPY002  # detectors' generator
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002
+    try:
+        yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])  # noqa: NPY002
 
 
 def read_detectors(

@@ -33,6 +33,11 @@ KEYS = (
     *("collection", "dataset", "anomaly_class", "contamination", "repeat"),
     *("detector", "params"),
 )
+# Columns that describe the split of a task: no measures.
+SPLIT_COLUMNS = (
+    *("contamination", "n_features", "n_train", "n_train_anomalies"),
+    *("n_test", "n_test_anomalies"),
+)
 # Times differ from run to run: a file of their own keeps the files of results identical.
 TIMES = ("fit_time_s", "score_time_s")
 # Columns of the first split of each data set; None for tasks without curves.
@@ -112,9 +117,7 @@ class StudyTables:
             raise InvalidInputError(f"all of {rows.num_rows} tasks failed")
         # Columns that describe a split are no measures.
         columns = {
-            name: succeeded[name]
-            for name in succeeded.column_names
-            if name != "contamination" and not name.startswith("n_")
+            name: succeeded[name] for name in succeeded.column_names if name not in SPLIT_COLUMNS
         }
         return ResultTable.from_table(
             columns, higher_is_better=own_directions(self.manifest) or None

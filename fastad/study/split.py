@@ -58,6 +58,7 @@ class Protocol:
                 f"be at least {float(_MIN_FRACTION)}",
                 self.train_fraction,
             )
+        object.__setattr__(self, "train_fraction", float(self.train_fraction))
         object.__setattr__(self, "contaminations", _contaminations(self.contaminations))
         for name in ("repeats", "max_train", "max_test"):
             value = getattr(self, name)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.pipeline import make_pipeline
@@ -308,3 +309,21 @@ def test_parameters_in_another_order_are_the_same_configuration() -> None:
     )
     with pytest.raises(InvalidInputError, match=r"detectors\[1\] must differ .* a second time"):
         check_configurations([*first, *second])
+
+
+class FromGlobalGenerator(OutlierMixin, BaseEstimator):  # type: ignore[misc]
+    def fit(self, X: Any, y: Any = None) -> "FromGlobalGenerator":
+        self.drawn_ = np.random.normal()  # noqa: NPY002  # as some detectors do
+        return self
+
+    def score_samples(self, X: Any) -> Any:
+        return np.full(len(X), self.drawn_)
+
+
+def test_detectors_that_draw_from_the_generator_of_the_process_are_seeded() -> None:
+    (detector,) = read_detectors([{"name": "drawn", "estimator": FromGlobalGenerator}])
+    before: Any = np.random.get_state()  # noqa: NPY002
+    drawn = [detector.fit(np.zeros((3, 2)), seed).drawn_ for seed in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    after: Any = np.random.get_state()  # noqa: NPY002
+    assert after[1].tolist() == before[1].tolist()

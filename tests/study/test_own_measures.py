@@ -1,6 +1,7 @@
 """Columns of a study of measures that a user has made."""
 
 import dataclasses
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,3 +76,28 @@ def test_measures_that_a_study_cannot_have() -> None:
         config_with(from_counts("own_f1", custom.f1, at="threshold"))
     with pytest.raises(TypeError, match="measures"):
         config_with(3)
+
+
+def weighted(tp: Any, fp: Any, n: Any, m: Any, *, beta: float) -> Any:
+    return tp / n - beta * fp / m
+
+
+def test_arguments_of_a_measure_are_settings_of_a_study() -> None:
+    values: dict[str, Any] = {"data": {"bundled": True}, "detectors": [{"kind": "knn", "k": 1}]}
+    plain = []
+    for beta in (1.0, 5.0):
+        measure = from_counts("weighted", partial(weighted, beta=beta), at="fpr")
+        plain.append(make_config({**values, "measures": [measure.bind(fpr=0.1)]}).to_dict())
+    assert plain[0]["own_measures"] != plain[1]["own_measures"]
+
+
+def test_columns_of_results_are_no_names_of_measures() -> None:
+    measure = from_counts("contamination", partial(weighted, beta=1.0), at="best").bind()
+    with pytest.raises(InvalidInputError, match="keys that are no columns of the results"):
+        make_config(
+            {
+                "data": {"bundled": True},
+                "detectors": [{"kind": "knn", "k": 1}],
+                "measures": ["auc", measure],
+            }
+        )
