@@ -395,6 +395,8 @@ def plain_value(value: Any) -> Any:
     """Return a value for JSON, of containers too: None for NaN, a string for infinities."""
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else str(float(value))
+    if isinstance(value, np.datetime64 | np.timedelta64) and isinstance(value.tolist(), int):
+        return str(value)  # finer than dates of Python
     if isinstance(value, np.generic | np.ndarray):
         return plain_value(value.tolist())
     if isinstance(value, Record):

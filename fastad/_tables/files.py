@@ -100,8 +100,13 @@ def paths_of(source: str | Path | Sequence[str | Path]) -> list[TablePath]:
     title = ", ".join(map(str, given)) or "an empty list of files"
     if not paths:
         raise TableError(f"{title}: there are no tables ({', '.join(FORMATS)})")
-    # The same file twice would count its rows twice.
-    paths = sorted({each.path: each for each in paths}.values(), key=lambda each: str(each.path))
+    # The same file twice would count its rows twice; where a folder names its columns, they count.
+    files: dict[Path, TablePath] = {}
+    for found in paths:
+        path = found.path.resolve()
+        if path not in files or (found.partition and not files[path].partition):
+            files[path] = found
+    paths = sorted(files.values(), key=lambda each: str(each.path))
     if len({format_of(each.path) for each in paths}) > 1:
         extensions = sorted({extension_of(each.path) for each in paths})
         raise TableError(f"{title}: files must have one format; found {', '.join(extensions)}")

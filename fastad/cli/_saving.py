@@ -111,6 +111,11 @@ def _joined_columns(
 
     Where a file has no intervals at all, as each is undefined, its table lacks their columns.
     """
+    taken = next((name for keys, columns in tables for name in keys if name in columns), None)
+    if taken is not None:
+        raise DataError(
+            f"a table has a column {taken!r}, by which the rows of several are told apart"
+        )
     by_width = sorted((columns for _, columns in tables), key=len, reverse=True)
     names = dict.fromkeys(name for columns in by_width for name in columns)
     joined: dict[str, list[Any]] = {name: [] for name in (*tables[0][0], *names)}

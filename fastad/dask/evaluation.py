@@ -20,8 +20,8 @@ from fastad.streaming.large_files.evaluation import (
     PartedColumns,
     Streams,
     by_passes,
+    check_group_columns,
     check_other_columns,
-    distinct_names,
     split,
 )
 from fastad.streaming.large_files.exact import Pass
@@ -113,7 +113,7 @@ def evaluate(
     check_flag(exact, "exact")
     n_bytes = check_memory(memory)
     bound = measures_to_bound(measures, fpr, score_range)
-    grouping = distinct_names(() if group_columns is None else group_columns, "group_columns")
+    grouping = check_group_columns(group_columns)
     parts = check_parts(kind_columns, segment_columns, overlap, events_per_day)
     table = PartitionedTable(source)
     others = check_other_columns(table, label_column, grouping, parts)

@@ -394,3 +394,17 @@ print(pa.default_memory_pool().max_memory())
 """
     # Of 64 MB, a few batches of 4 MB.
     assert int(run(code)) < 20_000_000
+
+
+def test_groups_are_not_named_as_columns_of_the_result(tmp_path: Path) -> None:
+    path = save(tmp_path / "scores.csv", {"y": [0, 1], "s": [1, 2], "detector": ["p", "q"]})
+    with pytest.raises(InvalidInputError, match="columns that the result has; found 'detector'"):
+        streaming.evaluate(path, score_columns="s", group_columns="detector")
+
+
+def test_a_file_by_two_paths_is_read_once(tmp_path: Path) -> None:
+    path = save(tmp_path / "scores.csv", {"y": [0, 1, 1], "s": [1, 2, 0]})
+    (tmp_path / "other").mkdir()
+    twice = [path, tmp_path / "other" / ".." / "scores.csv"]
+    results = [streaming.evaluate(source, score_columns="s") for source in (path, twice)]
+    assert results[0].to_dict() == results[1].to_dict()

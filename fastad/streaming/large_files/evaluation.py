@@ -246,7 +246,7 @@ def evaluate(
         raise InvalidTypeError(f"folder must be a path; found {short_repr(folder)}")
     if folder is not None and not Path(folder).is_dir():
         raise InvalidInputError(f"folder must be a folder that exists; found {folder}")
-    grouping = distinct_names(() if group_columns is None else group_columns, "group_columns")
+    grouping = check_group_columns(group_columns)
     intervals = check_intervals(confidence_level, n_resamples, rng)
     parts = check_parts(kind_columns, segment_columns, overlap, events_per_day, confidence_level)
     if parts is not None:
@@ -455,6 +455,17 @@ def split(batch: Batch, group_columns: Sequence[str]) -> Iterator[tuple[Any, Any
     for i, first in enumerate(firsts.tolist()):
         names = tuple(python_values(batch.columns[each][[first]])[0] for each in group_columns)
         yield names if len(names) > 1 else names[0], order[bounds[i] : bounds[i + 1]]
+
+
+def check_group_columns(value: object) -> list[str]:
+    """Return the columns of groups; refuse names that the result has for columns of its own."""
+    names = [] if value is None else distinct_names(value, "group_columns")
+    for name in ("detector", "measure", "value", "low", "high"):
+        if name in names:
+            raise InvalidInputError(
+                f"group_columns must not name columns that the result has; found {name!r}"
+            )
+    return names
 
 
 def distinct_names(value: object, argument: str) -> list[str]:

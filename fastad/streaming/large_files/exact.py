@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from fastad._core.types import IntVector
 from fastad._kernels.ordering import keys
 from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.evaluation.notes import ScoredRun, doubts_about
 from fastad.measures.measure import BoundMeasure
 from fastad.streaming.large_files.anomaly_ranks import AnomalyRanks, KeptAnomalies, most_anomalies
 from fastad.streaming.large_files.curves import BYTES_A_POINT, curve_values, has_corners, sum_of
@@ -168,7 +169,11 @@ class ScorePasses:
                 f"not exact: {', '.join(open_keys)}, which need all scores in order, or the "
                 "corners of the curve in memory"
             )
-        notes = [*self._notes, *notes]
+        # The order of exact scores may say what that of cells did not.
+        if "auc" in values and self._cells is not None:
+            sizes = self._cells.anomalies.sum().item(), self._cells.normals.sum().item()
+            notes += doubts_about(ScoredRun("", None, *sizes, float(values["auc"].high)))
+        notes = list(dict.fromkeys([*self._notes, *notes]))
         intervals = allowing_for_bounds(self._tied, values, self._measures)
         return BoundedEvaluation(values, self._undefined, notes, intervals)
 
