@@ -190,7 +190,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "uncertainty.delong_covariance": TWO,
     "uncertainty.difference_band": {"measure": FLAGGED, "threshold": [0.05, 0.1]},
     "uncertainty.gate_power": {"margin": 0.5},
-    "uncertainty.tail_model": {"fpr": 0.01},
+    "uncertainty.tail_model": {"fpr": 0.005},
     "uncertainty.threshold_with_guarantee": {"fpr": 0.5},
     "unsupervised.mass_volume_from_roc": {"volume": 1.0},
 }

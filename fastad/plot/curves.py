@@ -36,6 +36,9 @@ Data = TypeVar("Data")
 Result = TypeVar("Result")
 ScoreRange = tuple[Fraction, Fraction]
 
+# Rounding of a step that is the difference of two rates.
+_ROUNDING = 1e-9
+
 
 class CurvesDisplay(drawing.Display, Generic[Curve]):
     """Curves of one detector or several on the same axes, some with confidence bands."""
@@ -255,7 +258,10 @@ def step_of(size: float | None, rates: Sequence[FloatVector]) -> float:
     if size is not None:
         return 1 / size
     steps = np.concatenate([np.diff(rate) for rate in rates])
-    return float(steps[steps > 0].min())
+    step = float(steps[steps > 0].min())
+    # A difference of two rates is rounded: the first point must not lie below the first rate.
+    size = round(1 / step)
+    return 1 / size if abs(size * step - 1) < _ROUNDING else step
 
 
 def class_sizes(ranked: Mapping[str, RankedScores]) -> dict[str, float | None]:

@@ -192,3 +192,12 @@ def test_intervals_of_fixed_detectors_cover_the_mean_of_their_areas(
         result = cross_validated_interval(y, s, folds, measure="auc")
         covered += int(result.low <= truth <= result.high)
     assert covered >= 0.917 * 400
+
+
+def test_a_fold_of_one_sample_of_a_class_has_a_note() -> None:
+    rng = np.random.default_rng(0)
+    y = np.concatenate([np.repeat([1, 0], [k, 100]) for k in [1] * 9 + [2] * 6])
+    folds = np.repeat(np.arange(15), [101] * 9 + [102] * 6)
+    s = rng.normal(size=y.shape[0]) + 1.5 * y
+    with pytest.warns(LowCoverageWarning, match="a fold has one sample of a class"):
+        fastad.uncertainty.cross_validated_interval(y, s, folds, measure="auc")

@@ -175,3 +175,15 @@ def test_nearly_equal_weights_allow_as_many_errors_as_independent_scores() -> No
         weighted = fastad.threshold_with_guarantee(scores, fpr=0.05, sample_weight=of_rows)
         assert alone.n_exceeding - 2 <= weighted.n_exceeding <= alone.n_exceeding
         assert 0.95 <= weighted.confidence <= alone.confidence
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"tpr": 1e-20},
+        {"tpr": 1e-17, "confidence_level": 0.5},
+        {"fpr": 0.01, "confidence_level": 1e-20},
+    ],
+)
+def test_one_score_suffices_for_rates_next_to_nothing(options: dict[str, Any]) -> None:
+    assert fastad.uncertainty.sample_size_for_guarantee(**options) == 1

@@ -151,6 +151,8 @@ def draw(
 
     They end with a block, or with the last point.
     """
+    if times.shape[0] == 0:
+        return 0
     if n_points <= BLOCK:
         draw_evenly(key, n_draws, times, block)
         return 0

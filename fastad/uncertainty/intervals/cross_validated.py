@@ -234,6 +234,8 @@ def _note_of_small_folds(parts: Sequence[_Part]) -> str | None:
     )
     sizes[:, 1] -= sizes[:, 0]
     smallest = np.where(sizes > 0, sizes, sizes.max()).min(axis=0)
+    if (sizes == 1).any():
+        return "a fold has one sample of a class, of which nothing is known of how it varies"
     if ((smallest < _FEW) & (smallest < sizes.mean(axis=0) / _MANY_TIMES)).any():
         return (
             f"a fold has {smallest[0]} anomalies and a fold {smallest[1]} normal samples, few "

@@ -371,7 +371,8 @@ def margin_note(
 
 def note_of_few_units(bound: BoundMeasure, sample: DesignedSample) -> str | None:
     """Return why clusters, blocks or weighted rows are too few for a measure, or None."""
-    n_equal = sample.deciding_sizes
+    # Of a series, runs of anomalies: lengths of blocks are short where they are estimated too low.
+    n_equal = sample.deciding_sizes[0], sample.n_equal_units(0)
     # Large weights are rare: a sample may have too few of them by chance.
     fewest = ENOUGH_UNITS if sample.kind == "weights" else _FEWEST_UNITS
     if min(n_equal) >= fewest and min(limits_of(bound, *n_equal)) >= _FEWEST_BEYOND:

@@ -48,6 +48,8 @@ def confidence_of_rank(rank: int, n_samples: int, rate: Fraction) -> float:
 
 def required_sample_size(rate: Fraction, alpha: Fraction) -> int:
     """Return the smallest number of samples of which the first rank guarantees a rate."""
+    if 1 - rate <= alpha:
+        return 1
     exact = math.log(alpha) / math.log1p(-float(rate))
     nearest = max(round(exact), 1)
     if abs(exact - nearest) > _CLOSE * nearest:
