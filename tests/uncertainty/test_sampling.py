@@ -523,6 +523,7 @@ def test_the_note_of_few_clusters_depends_on_their_sizes_alone(
         assert (result.reliability_note is not None) == has_note
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", ["weights", "clusters"])
 def test_few_anomalies_that_decide_are_allowed_for_as_without_a_design(design: str) -> None:
     """Of heavy tails a fifth of the intervals lay above the area, without a word."""

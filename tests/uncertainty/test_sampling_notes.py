@@ -132,6 +132,7 @@ def test_detectors_without_an_error_are_known_no_better_by_units_than_by_rows(de
     assert result.high >= plain.high - 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")
 def test_the_unit_of_weights_changes_no_test_and_no_note() -> None:
     rng = np.random.default_rng(6)

@@ -230,6 +230,7 @@ def test_how_many_uniform_points_a_fraction_needs() -> None:
             required_uniform_draws(0.1, rtol=bad)
 
 
+@pytest.mark.slow
 def test_of_estimates_by_splitting_no_number_of_uniform_points_follows() -> None:
     levels = level_sets(
         norm_of_point, points(0, 300, 1)[0], method="splitting", n_draws=50_000, rng=0
