@@ -122,7 +122,7 @@ def special(name: str, sample: Sample, rng: np.random.Generator) -> dict[str, An
     """Return what a function wants under a name that says another thing elsewhere."""
     benefit = fastad.measures.from_counts("b", net_benefit, at="threshold", takes_threshold=True)
     one, two, counts = sample.s, rng.permutation(sample.s), np.sort(rng.integers(50, size=(2, 5)))
-    large = {"y_true": np.arange(1200) % 9 == 0, "y_score": rng.normal(size=1200), "fpr": 0.01}
+    large = {"y_true": np.arange(1200) % 9 == 0, "y_score": rng.normal(size=1200), "fpr": 0.004}
     is_tied = bool(rng.integers(2))
     pairs: Any = rng.random((3, 4, 5)).round(1)
     new, old = ({"y": sample.y, "score": scores} for scores in (one, two))
