@@ -60,6 +60,10 @@ class OrderedCounts:
             keys=as_readonly(self.keys[points[1:] - 1]),
         )
 
+    def at_occurring(self) -> "OrderedCounts":
+        """Return the counts without the scores that no sample has."""
+        return self.at_points(np.flatnonzero(np.diff(self.fps + self.tps, prepend=-1)))
+
     @property
     def total(self) -> Count:
         """Number of points, or their total weight."""

@@ -410,6 +410,4 @@ def _mean_ranks(detectors: Detectors, i: int) -> IntVector:
 
 def _counts(template: OrderedCounts, fps: IntVector, tps: IntVector) -> OrderedCounts:
     """Return the counts at the ranks that occur; keys are the ranks."""
-    flagged = fps + tps
-    kept = np.flatnonzero(np.diff(flagged, prepend=-1))
-    return replace(template, fps=fps, tps=tps).at_points(kept)
+    return replace(template, fps=fps, tps=tps).at_occurring()

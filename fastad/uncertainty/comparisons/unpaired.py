@@ -376,7 +376,6 @@ def _sides(
 
 def _side_counts(pooled: OrderedCounts, fps: CountVector, tps: CountVector) -> OrderedCounts:
     """Return the counts of one side at the scores that occur in it."""
-    kept = np.flatnonzero(np.diff(fps + tps, prepend=-1))
     n_anomalies, n_normals = int(tps[-1]), int(fps[-1])
     side = replace(
         pooled,
@@ -386,7 +385,7 @@ def _side_counts(pooled: OrderedCounts, fps: CountVector, tps: CountVector) -> O
         n_normals=n_normals,
         n_points=n_anomalies + n_normals,
     )
-    return side.at_points(kept)
+    return side.at_occurring()
 
 
 UNPAIRED_METHODS: Mapping[str, Callable[..., PairEstimate]] = MappingProxyType(
