@@ -63,8 +63,10 @@ def long_run_variance(series: FloatVector, length: float) -> float:
     Not less than that of the bootstrap, as the weights would leave hardly any where neighbours
     depend negatively.
     """
-    corrected = _variance(series, lag_weights(series.shape[0], length))
-    return max(corrected, bootstrap_variance(series, length))
+    covariances = autocovariances(series)
+    n = series.shape[0]
+    of_weights = (lag_weights(n, length), kept_by_blocks(n, length))
+    return max(_variance(covariances, weights) for weights in of_weights)
 
 
 def bootstrap_variance(series: FloatVector, length: float) -> float:
@@ -72,12 +74,12 @@ def bootstrap_variance(series: FloatVector, length: float) -> float:
 
     Politis and Romano 1994, lemma 1, for blocks of this mean length.
     """
-    return _variance(series, kept_by_blocks(series.shape[0], length))
+    return _variance(autocovariances(series), kept_by_blocks(series.shape[0], length))
 
 
-def _variance(series: FloatVector, weights: FloatVector) -> float:
-    covariances = autocovariances(series)
-    return float(max(series.shape[0] * (covariances[0] + 2 * (weights @ covariances[1:])), 0.0))
+def _variance(covariances: FloatVector, weights: FloatVector) -> float:
+    n = covariances.shape[0]
+    return float(max(n * (covariances[0] + 2 * (weights @ covariances[1:])), 0.0))
 
 
 def lag_weights(n: int, length: float) -> FloatVector:
