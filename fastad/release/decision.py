@@ -17,7 +17,7 @@ from fastad._core.threads import thread_limit
 from fastad._core.types import AnyVector
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.ordering.groups import factorize
-from fastad.ordering.labels import check_labels
+from fastad.ordering.labels import Labels, check_labels
 from fastad.ordering.membership import check_membership
 from fastad.release.joined_tables import ScoredRows, joined, no_column, read_rows
 from fastad.release.policy import Policy, Requirement, read_policy
@@ -118,10 +118,7 @@ class _Samples:
         """Why a slice has too few samples; empty if it does not."""
         fewest = self.rules.min_anomalies, self.rules.min_normals
         for side, name in zip(self.sides, ("new", "old"), strict=False):
-            weights = None if self.rules.weights is None else side.columns[self.rules.weights]
-            sizes = 0, 0
-            if side.n_rows:
-                sizes = check_labels(side.labels, sample_weight=weights).class_sizes
+            sizes = self._labels_of(side).class_sizes if side.n_rows else (0, 0)
             if sizes[0] < fewest[0] or sizes[1] < fewest[1]:
                 where = f" in {name}" if len(self.sides) > 1 else ""
                 return (
@@ -137,8 +134,8 @@ class _Samples:
         scores = [each for side in self.sides for each in side.scores]
         labels = tuple(side.labels for side in self.sides)
         blocks = blocks_among(rules.blocks, first.n_rows)
-        clusters = None if rules.clusters is None else first.columns[rules.clusters]
-        rows = Rows(clusters, blocks, self._weights)
+        clusters, weights = (_column_of(first, name) for name in (rules.clusters, rules.weights))
+        rows = Rows(clusters, blocks, weights)
         y_true = labels if len(labels) > 1 else first.labels
         return read_samples(y_true, scores[0], scores[1], rows, random_key(rules.seed))
 
@@ -148,12 +145,10 @@ class _Samples:
         first: Any = self.ordered.samples[0]
         if not isinstance(first, DesignedSample):
             first = IndependentSample(first.counts)
-        labels = check_labels(self.sides[0].labels, sample_weight=self._weights)
-        return Detectors(labels, ["new"], ["new"], [first])
+        return Detectors(self._labels_of(self.sides[0]), ["new"], ["new"], [first])
 
-    @property
-    def _weights(self) -> AnyVector | None:
-        return None if self.rules.weights is None else self.sides[0].columns[self.rules.weights]
+    def _labels_of(self, side: ScoredRows) -> Labels:
+        return check_labels(side.labels, sample_weight=_column_of(side, self.rules.weights))
 
     def test(self, requirement: Requirement) -> MarginTest:
         """Test a requirement."""
@@ -161,6 +156,10 @@ class _Samples:
         options = check_test_options(bound, rules.confidence_level, rules.n_resamples, rules.seed)
         samples = self.of_new if requirement.is_limit else self.ordered
         return margin_test(samples, bound, requirement.accepted, options, rules.contamination)
+
+
+def _column_of(side: ScoredRows, name: str | None) -> AnyVector | None:
+    return None if name is None else side.columns[name]
 
 
 def _read(rules: Policy, **tables: Any) -> _Samples:
