@@ -309,7 +309,8 @@ class TableResult(Result):
 
     def _markdown_head(self) -> str:
         """Return the text above the table in Markdown."""
-        return f"{self._text_above()}\n\n" if self._text_above() else ""
+        head = self._text_above()
+        return f"{head}\n\n" if head else ""
 
     def to_latex(
         self,
