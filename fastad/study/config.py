@@ -30,6 +30,7 @@ from fastad.study.configurations import (
 from fastad.study.digests import options_text, own_code
 from fastad.study.extensions import ExtraPlan, extensions
 from fastad.study.problems import DataSelection
+from fastad.study.results import KEYS, SPLIT_COLUMNS
 from fastad.study.split import Protocol
 
 Section = TypeVar("Section")
@@ -56,11 +57,7 @@ _PROFILES: Mapping[str, Mapping[str, Any]] = {
 }
 
 # Columns of the results of a study beside those of measures.
-_RESULT_COLUMNS = (
-    *("collection", "dataset", "anomaly_class", "contamination", "repeat", "detector", "params"),
-    *("n_features", "n_train", "n_train_anomalies", "n_test", "n_test_anomalies", "reason"),
-    *("em", "mv"),
-)
+_RESULT_COLUMNS = (*KEYS, *SPLIT_COLUMNS, "reason", "em", "mv")
 
 
 @dataclass(frozen=True, slots=True)
