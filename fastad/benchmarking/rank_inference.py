@@ -378,7 +378,7 @@ def step_down(
         return values
 
     left, better = inverses.copy(), np.zeros(inverses.shape, np.bool_)
-    # Number of statistics, with that of the data, that may exceed the quantile.
+    # Number of statistics, the one of the data included, that may exceed the quantile.
     n_above = math.floor(alpha * (n_resamples + 1) + 1e-9)
     largest = largest_statistics(np.arange(n_resamples))
     while True:

@@ -210,7 +210,7 @@ def check_configurations(values: Any) -> tuple[Configuration, ...]:
 
 
 def _identity(configuration: Configuration, where: str) -> tuple[str, frozenset[str]]:
-    """Return what two equal configurations share: parameters count in any order."""
+    """Return a key that equal configurations share: parameters count in any order."""
     options = (_named(*option, where) for option in configuration.options)
     return configuration.detector, frozenset(options)
 

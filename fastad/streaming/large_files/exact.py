@@ -169,7 +169,7 @@ class ScorePasses:
                 f"not exact: {', '.join(open_keys)}, which need all scores in order, or the "
                 "corners of the curve in memory"
             )
-        # The order of exact scores may say what that of cells did not.
+        # The order of exact scores may give notes that the order of cells did not.
         if "auc" in values and self._cells is not None:
             sizes = self._cells.anomalies.sum().item(), self._cells.normals.sum().item()
             notes += doubts_about(ScoredRun("", None, *sizes, float(values["auc"].high)))

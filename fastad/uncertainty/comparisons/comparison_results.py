@@ -147,7 +147,7 @@ class Comparison(_Difference):
         correction : str
             How it was adjusted.
         """
-        # By name, as a class with slots is another one than that of `super()`.
+        # By name: a class with slots is made anew, and `super()` means the one before.
         summary = _Difference.corrected_summary(self, adjusted, correction)
         if self.required_anomalies is None or self.required_anomalies_interval is None:
             return summary

@@ -60,7 +60,7 @@ def block_length(series: FloatVector) -> float:
 def long_run_variance(series: FloatVector, length: float) -> float:
     """Return the variance of the series' sum, from blocks of this mean length.
 
-    Not less than that of the bootstrap, as the weights would leave hardly any where neighbours
+    At least the variance of the bootstrap, as the weights would leave hardly any where neighbours
     depend negatively.
     """
     covariances = autocovariances(series)
@@ -86,9 +86,9 @@ def lag_weights(n: int, length: float) -> FloatVector:
     """Return the weight of the autocovariance at each lag from 1 on.
 
     Blocks cut what depends across their borders, and so make the variance too small: of a series
-    that remembers 0.9 of its last value, by 28 % with blocks of 25. Twice that of such blocks less
-    that of blocks of a third of the length (Vats and Flegal 2022, "Lugsail lag windows for
-    estimating time-average covariance matrices") is as much too large as it was too small.
+    that remembers 0.9 of its last value, by 28 % with blocks of 25. Twice this variance, less
+    the variance from blocks of a third of the length, is as much too large as it was too small
+    (Vats and Flegal 2022, "Lugsail lag windows for estimating time-average covariance matrices").
     """
     return 2 * kept_by_blocks(n, length) - kept_by_blocks(n, max(length / 3, 1.0))
 

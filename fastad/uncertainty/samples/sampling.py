@@ -294,7 +294,7 @@ class DesignedSample:
 
     @cached_property
     def _bias_of_blocks(self) -> float:
-        """The standard deviation of the area over that of its replicates by blocks."""
+        """Standard deviation of the area over the standard deviation by drawn blocks."""
         contributions, length = self.contributions(ROC_AUC.bind()), self.length or 1.0
         of_replicates = bootstrap_variance(contributions, length)
         ratio = long_run_variance(contributions, length) / of_replicates if of_replicates else 1.0
