@@ -310,6 +310,7 @@ def test_bad_tables_are_refused(text: str, message: str, tmp_path: Path) -> None
     ("label", "score", "message"),
     [
         (2, 1.5, "found 1 row whose label is neither 0 nor 1"),
+        (0.3, 1.5, "found 1 row whose label is neither 0 nor 1"),
         (None, 1.5, "found 1 row whose label is neither 0 nor 1"),
         (1, None, "column 'low' must be a score; found 1 row without one"),
         (0, np.nan, "column 'low' must be a score; found 1 row without one"),
@@ -319,13 +320,24 @@ def test_rows_that_cannot_be_counted_are_not_lost(
     label: Any, score: Any, message: str, tmp_path: Path
 ) -> None:
     connection = duckdb.connect()
-    connection.execute("CREATE TABLE t AS SELECT i % 2 AS y, i / 10 AS s FROM range(40) r(i)")
+    columns = "(i % 2)::DOUBLE AS y, i / 10 AS s"
+    connection.execute(f"CREATE TABLE t AS SELECT {columns} FROM range(40) r(i)")
     connection.execute("INSERT INTO t VALUES (?, ?)", [label, score])
     query = counts_query("duckdb", table="t", score_column="s", label_column="y", bins=4)
     path = tmp_path / "counts.csv"
     connection.execute(f"COPY ({query}) TO '{path}' (HEADER)")
     with pytest.raises(InvalidInputError, match=message):
         streaming.evaluate(path)
+
+
+@loop("kind", ["BOOLEAN", "TINYINT", "UBIGINT", "DECIMAL(9, 3)", "FLOAT", "VARCHAR"])
+def test_labels_of_any_type_are_counted(kind: str) -> None:
+    connection = duckdb.connect()
+    columns = f"(i % 4 = 0)::INT::{kind} AS y, i AS s"
+    connection.execute(f"CREATE TABLE t AS SELECT {columns} FROM range(8) r(i)")
+    query = counts_query("duckdb", table="t", score_column="s", label_column="y", bins=1)
+    rows = connection.execute(query).df()
+    assert rows[["normals", "anomalies", "others"]].sum().tolist() == [6, 2, 0]
 
 
 def test_counts_without_samples_are_undefined(tmp_path: Path) -> None:

@@ -13,20 +13,20 @@ _LARGEST = sys.float_info.max
 
 
 class _Syntax(NamedTuple):
-    """How a dialect quotes names, and casts to floats and to integers."""
+    """How a dialect quotes names, and casts to floats and to text."""
 
     quote: str
     to_float: str
-    to_integer: str
+    to_text: str
 
 
 _SYNTAX: dict[str, _Syntax] = {
-    "duckdb": _Syntax('"', "CAST({} AS DOUBLE)", "CAST({} AS INTEGER)"),
+    "duckdb": _Syntax('"', "CAST({} AS DOUBLE)", "CAST({} AS VARCHAR)"),
     # Its CAST refuses NULL.
-    "clickhouse": _Syntax('"', "toFloat64({})", "toInt32({})"),
-    "postgres": _Syntax('"', "CAST({} AS DOUBLE PRECISION)", "CAST({} AS INTEGER)"),
-    "spark": _Syntax("`", "CAST({} AS DOUBLE)", "CAST({} AS INT)"),
-    "bigquery": _Syntax("`", "CAST({} AS FLOAT64)", "CAST({} AS INT64)"),
+    "clickhouse": _Syntax('"', "toFloat64({})", "toString({})"),
+    "postgres": _Syntax('"', "CAST({} AS DOUBLE PRECISION)", "CAST({} AS TEXT)"),
+    "spark": _Syntax("`", "CAST({} AS DOUBLE)", "CAST({} AS STRING)"),
+    "bigquery": _Syntax("`", "CAST({} AS FLOAT64)", "CAST({} AS STRING)"),
 }
 DIALECTS = tuple(_SYNTAX)
 
@@ -117,7 +117,11 @@ class CountsQuery(NamedTuple):
         key = ", ".join(keys)
         selected = ", ".join(f"{expression} AS {name}" for name, expression in keys.items())
         score = f"{syntax.to_float.format(quoted(self.score_column))} AS fastad_score"
-        label = f"{syntax.to_integer.format(quoted(self.label_column))} AS fastad_label"
+        label = f"{quoted(self.label_column)} AS fastad_label"
+        # Integers would round labels, and some dialects cast booleans to no float. Text of the
+        # distinct labels of a bin costs nothing.
+        text = syntax.to_text.format("fastad_label")
+        number = syntax.to_float.format(f"replace(replace({text}, 'true', '1'), 'false', '0')")
         # Some databases would copy a common subquery of all rows. Samples of one label are counted
         # in half the time of sums of conditions.
         return f"""\
@@ -130,7 +134,8 @@ WITH fastad_ends AS (
     THEN 1 / (fastad_highest - fastad_lowest) ELSE 1 END AS fastad_scale
   FROM fastad_ends
 ), fastad_counts AS (
-  SELECT {grouping}{key}, fastad_label,
+  SELECT {grouping}{key},
+    {number} AS fastad_number,
     min(fastad_score) AS fastad_low, max(fastad_score) AS fastad_high, count(*) AS fastad_n
   FROM (
     SELECT {grouping}{selected}, fastad_score, fastad_label
@@ -140,9 +145,9 @@ WITH fastad_ends AS (
   GROUP BY {grouping}{key}, fastad_label
 )
 SELECT {grouping}min(fastad_low) AS low, max(fastad_high) AS high,
-  sum(CASE WHEN fastad_label = 0 THEN fastad_n ELSE 0 END) AS normals,
-  sum(CASE WHEN fastad_label = 1 THEN fastad_n ELSE 0 END) AS anomalies,
-  sum(CASE WHEN fastad_label IN (0, 1) THEN 0 ELSE fastad_n END) AS others
+  sum(CASE WHEN fastad_number = 0 THEN fastad_n ELSE 0 END) AS normals,
+  sum(CASE WHEN fastad_number = 1 THEN fastad_n ELSE 0 END) AS anomalies,
+  sum(CASE WHEN fastad_number IN (0, 1) THEN 0 ELSE fastad_n END) AS others
 FROM fastad_counts GROUP BY {grouping}{key}
 ORDER BY {grouping}low
 """
