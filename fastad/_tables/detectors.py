@@ -84,9 +84,9 @@ def _kinds_by_values(table: Table, names: Sequence[str]) -> dict[str, str]:
         if table.kind(name) != "boolean"
     }
     undecided = list(tests)
-    for batch in table.cells(undecided, _FEW) if undecided else ():
+    for file, batch in table.cells(undecided, _FEW) if undecided else ():
         for name in undecided:
-            tests[name].add(batch[name], is_text=table.kind(name) == "text")
+            tests[name].add(batch[name], file, is_text=table.kind(name) == "text")
         undecided = [name for name in undecided if not tests[name].is_decided]
         if not undecided:
             break
@@ -101,8 +101,11 @@ class _ColumnTest:
     """Kind of a column by its values, batch by batch: scores, text, a constant or an index."""
 
     def __init__(self, *, may_index: bool) -> None:
-        # Whether the values are the numbers of the rows so far, from 0 or 1.
+        # Whether the values are the numbers of the rows so far, from 0 or 1 in all files or in
+        # each, and the next number where the rows go on.
         self.counts_rows = may_index
+        self._next: Any = None
+        self._file = 0
         self._has_text = self._has_number = self._differs = False
         self._first: Any = None
         self._n_rows = 0
@@ -120,17 +123,20 @@ class _ColumnTest:
             return "no numbers"
         return "constant" if self._n_rows > 1 and not self._differs else ""
 
-    def add(self, values: Any, *, is_text: bool) -> None:
-        """Look at the values of a batch."""
+    def add(self, values: Any, file: int, *, is_text: bool) -> None:
+        """Look at the values of a batch of a file, whose number is given."""
         numbers = self._cells(values) if is_text else self._typed(values)
         if not numbers.size:
             return
         if self._first is None:
-            self._first = numbers[0]
+            self._first = self._next = numbers[0]
         if self.counts_rows:
+            begins = file != self._file and numbers[0] == self._first
+            start = self._first if begins else self._next
             # In 64 bits, as the values may be of 8.
-            counted = np.arange(self._n_rows, self._n_rows + numbers.size) + self._first
+            counted = np.arange(numbers.size) + start
             self.counts_rows = self._first in (0, 1) and np.array_equal(numbers, counted)
+            self._next, self._file = counted[-1] + 1, file
         self._n_rows += numbers.size
         # A missing score is an error later, and makes no constant.
         self._differs = self._differs or bool(np.any(numbers != self._first))

@@ -143,10 +143,11 @@ class Table:
                 self.n_read += batch.n_rows
                 yield batch
 
-    def cells(self, names: Sequence[str], n_rows: int) -> Iterator[Mapping[str, Any]]:
-        """Yield columns as they are in the files, about ``n_rows`` rows at a time."""
-        for file in self._files:
-            yield from file.cells(names, n_rows)
+    def cells(self, names: Sequence[str], n_rows: int) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """Yield the number of a file and its columns as they are, about ``n_rows`` rows at once."""
+        for number, file in enumerate(self._files):
+            for columns in file.cells(names, n_rows):
+                yield number, columns
 
     def group_names(self, column: str, names: Sequence[Any]) -> list[Any]:
         """Return names of groups, as integers where text says nothing else of all of them."""

@@ -74,6 +74,19 @@ def test_numbers_of_rows_are_an_index_in_the_first_column_only(
         assert detectors_of(last)[0] == [*DETECTORS, "row"]
 
 
+@each_format
+def test_numbers_of_rows_are_an_index_where_each_file_has_its_own(
+    extension: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / extension
+    folder.mkdir()
+    for i, part in enumerate(np.split(np.arange(N), [10, 35])):
+        columns = {"y": Y, **DETECTORS}
+        own = {name: values[part] for name, values in columns.items()}
+        save({"row": np.arange(len(part)), **own}, folder / f"{i}{extension}")
+    assert detectors_of(folder)[0] == list(DETECTORS)
+
+
 def test_groups_and_named_columns_are_taken_as_they_are(tmp_path: Path) -> None:
     columns = {"id": np.arange(N), "segment": np.arange(N) % 2, "y": Y, **DETECTORS}
     path = save(columns, tmp_path / "scores.csv")
