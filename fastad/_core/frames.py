@@ -5,6 +5,7 @@ import importlib.util
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone, tzinfo
 from decimal import Decimal
+from numbers import Real
 from typing import Any, Literal, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -37,8 +38,12 @@ def frame(columns: Mapping[str, Sequence[Any]], library: FrameLibrary | None) ->
 
 
 def _of_one_type(cells: Sequence[Any]) -> Any:
-    """Return integers as they are, but as floats beside any float (+inf is one)."""
+    """Return cells of several types as text, but integers beside floats as floats (+inf is one)."""
     kinds = {type(cell) for cell in cells}
+    present = kinds - {type(None)}
+    are_numbers = bool not in present and all(issubclass(kind, Real) for kind in present)
+    if len(present) > 1 and not are_numbers:
+        return [None if is_missing_entry(cell) else str(cell) for cell in cells]
     if kinds == {int} and max(cells) > _LARGEST_INT64:
         return np.array(cells, np.uint64 if min(cells) >= 0 else np.float64)
     if kinds >= {int, float}:

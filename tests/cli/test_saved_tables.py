@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fastad
@@ -89,6 +90,16 @@ def test_saved_comparisons_in_groups_have_the_columns_of_the_groups(
     text = (tmp_path / "t.md").read_text("utf-8")
     assert text.startswith("## segment 0\n")
     assert "## segment 1\n" in text
+
+
+def test_groups_of_other_types_in_other_files_are_saved_as_text(tmp_path: Path) -> None:
+    files = []
+    for name, groups in (("a", ["1", "2"]), ("b", ["x", "y"])):
+        rows = [f"{i // 2 % 2},{i},{groups[i % 2]}\n" for i in range(8)]
+        files.append(save(tmp_path / f"{name}.csv", "".join(["y,s,g\n", *rows])))
+    output = tmp_path / "t.parquet"
+    stdout_of("evaluate", *files, "--group", "g", "--measure", "auc", "--output", output)
+    assert pd.read_parquet(output)["g"].tolist() == ["1", "2", "x", "y"]
 
 
 def test_saved_explanations_name_file_and_detector(table: Path, tmp_path: Path) -> None:
