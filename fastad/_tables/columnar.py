@@ -128,7 +128,7 @@ class ArrayArchive(_TypedFile):
         if not zipfile.is_zipfile(path):
             raise TableError(f"{path}: the file is not an archive of arrays (.npz)")
         self.path = path
-        self._forms: dict[str, tuple[str, tuple[int, ...]]] = {}
+        self._forms: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {}
         # From an open file: NumPy leaves its own open where an archive is damaged.
         with reading(path, "the archive"), path.open("rb") as file:
             self.names = list(np.load(file, allow_pickle=False))
@@ -146,12 +146,13 @@ class ArrayArchive(_TypedFile):
 
     def kind(self, name: str) -> str:
         """Return the content of an array: numbers, booleans, or something else."""
-        kind, _ = self._form(name)
+        kind = self._form(name)[0].kind
         return "boolean" if kind == "b" else "number" if kind in "iuf" else "other"
 
     def type_of(self, name: str) -> str:
         """Return the type of an array, which has to be the same in all files."""
-        return self._form(name)[0]
+        # Without the length of strings, and the unit of times.
+        return self._form(name)[0].type.__name__
 
     def left_out(self, names: Sequence[str], first: str) -> dict[str, str]:
         """Return why arrays do not go with a first one; nothing for those that do.
@@ -162,11 +163,11 @@ class ArrayArchive(_TypedFile):
         reasons = {}
         for name in names:
             try:
-                kind, own = self._form(name)
+                dtype, own = self._form(name)
             except TableError:
                 reasons[name] = "cannot be read"
                 continue
-            reasons[name] = "no numbers" if kind not in "biuf" else ""
+            reasons[name] = "no numbers" if dtype.kind not in "biuf" else ""
             if not reasons[name] and own != shape:
                 one_dimensional = len(own) == len(shape) == 1
                 reasons[name] = (
@@ -194,9 +195,9 @@ class ArrayArchive(_TypedFile):
                 )
         yield arrays
 
-    def _form(self, name: str) -> tuple[str, tuple[int, ...]]:
-        """Return the kind and the shape of an array, for which it is read once."""
+    def _form(self, name: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
+        """Return the type and the shape of an array, for which it is read once."""
         if name not in self._forms:
             array = self.array(name)
-            self._forms[name] = array.dtype.kind, array.shape
+            self._forms[name] = array.dtype, array.shape
         return self._forms[name]

@@ -201,6 +201,17 @@ def test_a_file_with_another_type_is_named(tmp_path: Path, suffix: str) -> None:
     ) in refusal(tmp_path)
 
 
+@pytest.mark.parametrize("kinds", [(np.float32, np.float64), (np.int32, np.int64)])
+def test_an_archive_with_another_type_is_named(tmp_path: Path, kinds: tuple[type, type]) -> None:
+    """0.7 as float32 lies below 0.7: equal scores would be no ties."""
+    first, bad = (tmp_path / f"{kind.__name__}.npz" for kind in kinds)
+    for path, kind, names in ((first, kinds[0], ["a", "b"]), (bad, kinds[1], ["long", "b"])):
+        np.savez(path, y=[0, 1], s=np.array([0.7, 7]).astype(kind), g=names)
+    found = f"found {kinds[1].__name__}, and {kinds[0].__name__} in {first}"
+    assert f"{bad}: column 's' must have one type in all files; {found}" in refusal(tmp_path)
+    Table(tmp_path).check(["g"], "group_columns")
+
+
 @each_format
 def test_a_wrong_cell_is_named_with_its_file_and_row(tmp_path: Path, suffix: str) -> None:
     put(tmp_path, f"a{suffix}")
