@@ -29,6 +29,8 @@ from fastad._tables.files import Bytes, extension_of, need_pyarrow
 
 # Bytes that are parsed at once at least, and lines at least.
 _BLOCK, _LINES_A_BLOCK = 2**20, 16
+# The most that csv takes everywhere.
+_LONGEST_CELL = 2**31 - 1
 # The column of an error of pyarrow's about a cell that it cannot convert.
 _UNCONVERTED = re.compile(r"In CSV column #(\d+): ")
 
@@ -86,16 +88,12 @@ class TextFile:
     def where(self, row: int) -> str:
         """Return the line that a row ends in, which a person looks for in an editor."""
         rows_left = row
-        with self._lines() as lines:
-            rows = csv.reader(lines, delimiter=self._delimiter)
-            try:
-                next(rows)
-                for cells in rows:
-                    rows_left -= bool(cells)
-                    if rows_left < 0:
-                        break
-            except csv.Error:  # a cell that is longer than Python reads
-                return f"row {row}"
+        with self._rows() as rows:
+            next(rows)
+            for cells in rows:
+                rows_left -= bool(cells)
+                if rows_left < 0:
+                    break
         return f"line {rows.line_num}"
 
     def _values(self, name: str, cells: Any, role: Role) -> Any:
@@ -164,16 +162,13 @@ class TextFile:
     def _error(self, numbers: Mapping[str, Numbers]) -> TableError | None:
         """Return the error about the first row of other cells, or cell that is no number."""
         try:
-            with reading(self.path, "the file"), self._lines() as lines:
-                problem = self._problem(lines, numbers)
+            with reading(self.path, "the file"), self._rows() as rows:
+                problem = self._problem(rows, numbers)
         except TableError as error:
             return error
         return None if problem is None else TableError(f"{self.path}: {problem}")
 
-    def _problem(self, lines: TextIO, numbers: Mapping[str, Numbers]) -> str | None:
-        # Python 3.10 refuses lines with NUL, which are the ones to name.
-        readable = (line.replace("\0", "\N{REPLACEMENT CHARACTER}") for line in lines)
-        rows = csv.reader(readable, delimiter=self._delimiter)
+    def _problem(self, rows: Any, numbers: Mapping[str, Numbers]) -> str | None:
         positions = {name: self.names.index(name) for name in numbers}
         try:
             next(rows)
@@ -194,6 +189,19 @@ class TextFile:
         except csv.Error as error:
             return f"line {rows.line_num} cannot be read: {error}"
         return None
+
+    @contextmanager
+    def _rows(self) -> Iterator[Any]:
+        """Open the rows, the first of them the header, as a reader that counts lines."""
+        # A limit of the process, which is 128 kB by default; pyarrow reads longer cells.
+        limit = csv.field_size_limit(_LONGEST_CELL)
+        try:
+            with self._lines() as lines:
+                # Python 3.10 refuses lines with NUL, which are the ones to name.
+                readable = (line.replace("\0", "\N{REPLACEMENT CHARACTER}") for line in lines)
+                yield csv.reader(readable, delimiter=self._delimiter)
+        finally:
+            csv.field_size_limit(limit)
 
     @contextmanager
     def _lines(self) -> Iterator[TextIO]:

@@ -285,10 +285,13 @@ TEXTS = {
         expected=": the first line must name the columns: a quote is not closed in it",
     ),
     "a cell of 200 kB before a wrong label": text(
+        "y,s,t", f"0,1.5,{'x' * 200_000}", "2,2.5,z", expected=_not_binary("2", 3)
+    ),
+    "a cell of 200 kB and 100 000 lines before a wrong score": text(
         "y,s,t",
-        f"0,1.5,{'x' * 200_000}",
-        "2,2.5,z",
-        expected=_not_binary("2", 3).replace("line 3", "row 1"),
+        '0,1.5,"' + "x\n" * 100_000 + '"',
+        "1,2.5z,z",
+        expected=": column 's', line 100003: '2.5z' is not a number",
     ),
 }
 DETECTORS = {
