@@ -264,6 +264,18 @@ def test_counts_are_read_from_other_files_and_folders(
     )
 
 
+def test_sums_of_weights_do_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:
+    path = tmp_path / "counts.csv"
+    weights = np.random.default_rng(0).random((200, 2))
+    frame = pd.DataFrame(weights, columns=["normals", "anomalies"])
+    frame = frame.assign(low=np.arange(200) % 4, high=np.arange(200) % 4 + 0.5)
+    results = []
+    for seed in range(4):
+        frame.sample(frac=1, random_state=seed).to_csv(path, index=False)
+        results.append(dict(streaming.evaluate(path, measures=["auc", "ap"])["score"]))
+    assert results == results[:1] * 4
+
+
 def test_buckets_of_prometheus_are_cumulative(tmp_path: Path) -> None:
     edges = [0.1, 0.5, 1, 2.5, np.inf]
     rows = {"normals": [int(((le >= S) & (Y == 0)).sum()) for le in edges]}

@@ -124,7 +124,8 @@ class ScoreCells:
         codec: KeyCodec,
     ) -> "ScoreCells":
         """Return cells of ranges in any order, of which those that overlap become one."""
-        order = np.argsort(lowest, kind="stable")
+        # By all columns: the last digit of a sum of real weights depends on its order.
+        order = np.lexsort((anomalies, normals, highest, lowest))
         lowest, highest = lowest[order], highest[order]
         reach = np.maximum.accumulate(highest)
         is_first = np.ones(lowest.shape[0], np.bool_)

@@ -28,8 +28,9 @@ class ScoreSketch(CellMeasures):
     A cell contains the scores whose bits agree but for the lowest ones. The resolution is the
     finest one at which the cells with a score fit the memory: so the state depends on the scores
     and labels alone, not on their order, and merging sketches in any order and grouping gives the
-    same bytes. As long as the distinct scores fit, every value is exact. No range of the scores
-    needs to be known, and none is favoured: float scores are resolved relative to their size.
+    same bytes; only `merge` of real total weights rounds. As long as the distinct scores fit, every
+    value is exact. No range of the scores needs to be known, and none is favoured: float scores are
+    resolved relative to their size.
 
     Each measure with one number is a method that takes the options of the function of the same
     name and returns a `BoundedValue`. Threads may share a sketch.
@@ -305,7 +306,8 @@ class ScoreSketch(CellMeasures):
     def merge(self, other: "ScoreSketch") -> None:
         """Add the points of another sketch, of the same memory and type of scores, to this one.
 
-        Merging sketches in any order and grouping gives the same bytes. Where bins of one and bins
+        Merging sketches in any order and grouping gives the same bytes, except where three or more
+        have bins with real total weights: each merge rounds their sums. Where bins of one and bins
         or cells of the other overlap, the points are counted in the range that both take.
         """
         check_type(other, ScoreSketch, "other", "a ScoreSketch")
