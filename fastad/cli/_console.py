@@ -225,17 +225,19 @@ def _discard_output() -> None:
 def print_table(text: TextTable, title: str = "") -> None:
     """Print a table to stdout: drawn on a terminal, plain columns in a pipe."""
     console = Console(emoji=False, markup=False, highlight=False)
-    table = Table(title=title or None, title_justify="left")
-    for column, head in enumerate(text.header):
-        table.add_column(head, justify="right" if column else "left", no_wrap=True)
-    for row in text.marked_cells():
-        table.add_row(*row)
-    # Rich would cut numbers off where the terminal is narrow.
-    natural = console.measure(table, options=console.options.update(width=_ANY_WIDTH)).maximum
-    if console.is_terminal and natural <= console.width:
-        console.print(table)
-    else:
-        print_result("\n".join([*([title] if title else []), text.plain(), ""]))
+    # Rich takes long to measure cells, and more than three characters for each column.
+    if console.is_terminal and 3 * len(text.header) < console.width:
+        table = Table(title=title or None, title_justify="left")
+        for column, head in enumerate(text.header):
+            table.add_column(head, justify="right" if column else "left", no_wrap=True)
+        for row in text.marked_cells():
+            table.add_row(*row)
+        # Rich would cut numbers off where the terminal is narrow.
+        natural = console.measure(table, options=console.options.update(width=_ANY_WIDTH)).maximum
+        if natural <= console.width:
+            console.print(table)
+            return
+    print_result("\n".join([*([title] if title else []), text.plain(), ""]))
 
 
 def print_notes(notes: Sequence[str]) -> None:

@@ -9,9 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import fastad
 from fastad._core.extras import missing_extra
+from fastad._core.text_tables import TextTable
+from fastad.cli._console import print_table
 from tests.support.command_line import FASTAD, PLAIN, on_terminal, run_without, shown_on
 
 pytestmark = pytest.mark.system
@@ -68,6 +71,18 @@ def test_a_terminal_gets_a_drawn_table_unless_it_is_too_narrow(scores: Path) -> 
         assert name in wide
         assert name in narrow
         assert f"{fastad.roc_auc(Y, values):.4f}" in narrow
+
+
+@pytest.mark.parametrize("terminal", ["", "1"])
+def test_cells_of_a_table_that_is_not_drawn_are_not_measured(
+    terminal: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rich takes seconds for hundreds of rows and columns."""
+    monkeypatch.setenv("FORCE_COLOR", terminal)
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr(Console, "measure", None)
+    print_table(TextTable(["name", *"abcdefghijklmnopqrst"], [["knn", *"12345678901234567890"]]))
+    assert capsys.readouterr().out.splitlines()[1].split() == ["knn", *"12345678901234567890"]
 
 
 def test_a_terminal_shows_unusual_names_as_they_are(tmp_path: Path) -> None:
