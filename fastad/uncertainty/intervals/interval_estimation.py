@@ -12,6 +12,7 @@ from scipy.special import psi
 from fastad._core.parameters import check_choice, check_count, check_flag, check_inside
 from fastad._core.progress import Progress, part_of
 from fastad._core.random import random_key
+from fastad._core.threads import thread_map
 from fastad._core.types import FloatVector, Point
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.contamination import CorrectedMeasure, corrected_area, observed_area
@@ -121,20 +122,25 @@ def intervals_of(
     sample: Sample, measures: Sequence[BoundMeasure], options: InferenceOptions
 ) -> list[Interval | UndefinedMeasureError]:
     """Return the interval of each measure, or why there is none; all share their replicates."""
-    tasks = [or_error(select_task, sample, observed_area(bound), options) for bound in measures]
-    drawn = _drawn(sample, [task for task in tasks if isinstance(task, Task)], options)
-    effect = sample.effect() if any(isinstance(task, Task) for task in tasks) else None
-    results: list[Interval | UndefinedMeasureError] = []
-    for task, bound in zip(tasks, measures, strict=True):
-        result = (
-            or_error(estimate_interval, sample, task, options, drawn.get(id(task)))
-            if isinstance(task, Task)
-            else task
-        )
-        if isinstance(result, Interval):
-            result = replace(interval_of_area(result, bound), sampling=effect)
-        results.append(result)
-    return results
+
+    def select(bound: BoundMeasure) -> Task | UndefinedMeasureError:
+        return or_error(select_task, sample, observed_area(bound), options)
+
+    tasks = thread_map(select, measures)
+    selected = [task for task in tasks if isinstance(task, Task)]
+    drawn = _drawn(sample, selected, options)
+    effect = sample.effect() if selected else None
+
+    def estimate(position: int) -> Interval | UndefinedMeasureError:
+        task = tasks[position]
+        if isinstance(task, UndefinedMeasureError):
+            return task
+        result = or_error(estimate_interval, sample, task, options, drawn.get(id(task)))
+        if isinstance(result, UndefinedMeasureError):
+            return result
+        return replace(interval_of_area(result, measures[position]), sampling=effect)
+
+    return thread_map(estimate, range(len(measures)))
 
 
 def _drawn(
