@@ -51,13 +51,14 @@ def digest_of(*values: Any) -> str:
 
 
 def named_text(name: str, value: Any, where: str) -> str:
-    """Return a parameter with its value; see `value_text`."""
+    """Return a parameter with its value for people, with strings unquoted; see `value_text`."""
     return f"{name}={value if isinstance(value, str) else value_text(value, where)}"
 
 
 def value_text(value: Any, where: str) -> str:
-    """Return a value as a string, equal for numbers that are equal.
+    """Return a value as a string, equal for values of one type that are equal.
 
+    Detectors tell 1 from 1.0, one feature from all of them; numbers of NumPy are those of Python.
     Functions and classes are written as ``module.name``, objects with their parameters. Refused is
     what would be another string in another process: a lambda, a function within a function, an
     object that is shown by its address in memory.
@@ -86,7 +87,7 @@ def object_text(value: Any, where: str) -> str:
         options = value.get_params(deep=False)
     else:
         options = getattr(value, "__dict__", {})
-    inside = ", ".join(named_text(name, options[name], where) for name in sorted(options))
+    inside = ", ".join(f"{name}={value_text(options[name], where)}" for name in sorted(options))
     return f"{class_name(value)}({inside})"
 
 
@@ -99,8 +100,6 @@ def class_name(value: Any) -> str:
 def _text(value: Any, where: str) -> str:
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        value = int(value)
     if value is None or isinstance(value, str | bool | int | float | bytes | complex):
         return short_repr(value)
     if callable(value):
@@ -113,16 +112,16 @@ def _text(value: Any, where: str) -> str:
         return f"{_text(value.__self__, where)}.{value.__name__}"
     if isinstance(value, functools.partial):
         parts = [_text(part, where) for part in (value.func, *value.args)]
-        parts += [named_text(name, item, where) for name, item in value.keywords.items()]
+        parts += [f"{name}={_text(item, where)}" for name, item in value.keywords.items()]
         return f"partial({', '.join(parts)})"
     if isinstance(value, np.ndarray):
-        return f"array({_joined(value.tolist(), where)})"
+        return f"array({_text(value.tolist(), where)}, {value.dtype})"
     if isinstance(value, list):
         return f"[{_joined(value, where)}]"
     if type(value) is tuple:
         return f"({_joined(value, where)}{',' * (len(value) == 1)})"
     if isinstance(value, set | frozenset):
-        return f"{{{', '.join(sorted(_text(item, where) for item in value))}}}"
+        return f"set({', '.join(sorted(_text(item, where) for item in value))})"
     if isinstance(value, Mapping):
         pairs = (f"{_text(key, where)}: {_text(item, where)}" for key, item in value.items())
         return f"{{{', '.join(pairs)}}}"
@@ -136,9 +135,8 @@ def _text(value: Any, where: str) -> str:
     return text
 
 
-def _joined(values: Any, where: str) -> str:
-    items: Iterable[Any] = values if isinstance(values, list | tuple) else [values]
-    return ", ".join(_text(item, where) for item in items)
+def _joined(values: Iterable[Any], where: str) -> str:
+    return ", ".join(_text(item, where) for item in values)
 
 
 def _imported_name(value: Any) -> str | None:

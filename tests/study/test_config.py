@@ -44,7 +44,7 @@ def test_all_that_a_file_says_is_read(tmp_path: Path) -> None:
     assert [one.key for one in config.detectors] == [
         *("kNN k=1, score=kappa", "kNN k=1, score=delta"),
         *("kNN k=5, score=kappa", "kNN k=5, score=delta", "LOF n_neighbors=5"),
-        *("IForest n_estimators=10", "OCSVM gamma=0.1, nu=0.5", "OCSVM gamma=1, nu=0.5"),
+        *("IForest n_estimators=10", "OCSVM gamma=0.1, nu=0.5", "OCSVM gamma=1.0, nu=0.5"),
     ]
 
 

@@ -86,7 +86,7 @@ def test_lists_are_combined_in_the_order_written() -> None:
     entry = {"name": "S", "estimator": Sphere, "radius": 2.0, "centre": [[0, 1], [2.5, 3]]}
     first, second = read_detectors([entry])
     assert first.options == (("radius", 2.0), ("centre", [0, 1]))
-    assert second.key == "S radius=2, centre=[2.5, 3]"
+    assert second.key == "S radius=2.0, centre=[2.5, 3]"
     assert len({first, second, read_detectors([entry])[0]}) == 2
 
 
@@ -113,7 +113,7 @@ def test_lists_are_combined_in_the_order_written() -> None:
         ([{"kind": "knn", "k": [1, 0]}], r"detectors\[0\].k must be at least 1; found 0"),
         ([{"kind": "knn", "k": 1, "score": "mean"}], r"score must be one of 'kappa'.*'mean'"),
         ([{"kind": "knn", "k": [2, 2]}], r"detectors\[0\] .*kNN k=2, score=kappa a second time"),
-        ([{"preset": "paper"}, {"kind": "ocsvm", "nu": 0.5, "gamma": 1.0}], r"detectors\[1\] must"),
+        ([{"preset": "paper"}, {"kind": "ocsvm", "nu": 0.5, "gamma": 1}], r"detectors\[1\] must"),
         ([{"kind": "iforest", "trees": 5}], r"\[0\].trees is no parameter of .*n_estimators"),
         ([{"kind": "iforest", "random_state": 5}], r"\[0\].random_state must be left out"),
         ([{"estimator": "sklearn.svm.OneClassSVM"}], r"detectors\[0\].name must be a name"),
@@ -191,9 +191,9 @@ def test_functions_and_objects_have_a_text_without_a_place_in_memory() -> None:
         (write_means, "fastad._kernels.detectors.neighbour_scores.write_means"),
         (Sphere, f"{here}.Sphere"),
         (partial(_distance, b=1), f"partial({here}._distance, b=1)"),
-        (Sphere([1.0], 2), f"{here}.Sphere(centre=[1], radius=2, random_state=None)"),
-        ({"f": [_distance, 2.0]}, f"{{'f': [{here}._distance, 2]}}"),
-        (np.array([1.0, 2.5]), "array(1, 2.5)"),
+        (Sphere([1.0], 2), f"{here}.Sphere(centre=[1.0], radius=2, random_state=None)"),
+        ({"f": [_distance, 2.0]}, f"{{'f': [{here}._distance, 2.0]}}"),
+        (np.array([1.0, 2.5]), "array([1.0, 2.5], float64)"),
     ):
         assert _params(value) == f"centre={text}"
 
@@ -289,7 +289,7 @@ def test_a_rule_is_not_fitted_alone() -> None:
 
 def test_representations_tell_configurations_apart_in_every_process() -> None:
     made = _one(name="S", estimator=Sphere([1.0]))
-    text = f"{Sphere.__module__}.Sphere(centre=[1], radius=1, random_state=None)"
+    text = f"{Sphere.__module__}.Sphere(centre=[1.0], radius=1.0, random_state=None)"
     assert repr(made) == f"<Configuration S by {text}>"
     assert repr(_one(name="S", estimator=Sphere([2.0]))) != repr(made)
     one, other = (_one(name="O", estimator=OneClassSVM(nu=nu)) for nu in (0.1, 0.2))
@@ -297,6 +297,17 @@ def test_representations_tell_configurations_apart_in_every_process() -> None:
     assert repr(one) != repr(other)
     assert repr(one) == repr(_one(name="O", estimator=OneClassSVM(nu=0.1)))
     assert "sklearn.svm.OneClassSVM" in repr(_one(kind="ocsvm"))
+
+
+def test_digests_tell_values_of_different_types_apart() -> None:
+    values: list[Any] = [1, 1.0, True, "1", [1], [1.0], (1,), 0.0, -0.0, np.nan, "nan", {}, set()]
+    values += [np.array(1), np.array([1]), np.array([1.0]), np.array([1], np.float32)]
+    values += [partial(_distance, b=b) for b in (1, 1.0, "1")]
+    given = [_one(name="S", estimator=Sphere, centre=[value]) for value in values]
+    inside = [_one(name="S", estimator=Sphere(value)) for value in values]
+    assert len({one.digest() for one in (*given, *inside)}) == 2 * len(values)
+    for one, same in ((1.5, np.float64(1.5)), (np.nan, np.float32("nan")), (2, np.int8(2))):
+        assert _params(one) == _params(same)
 
 
 def test_parameters_in_another_order_are_the_same_configuration() -> None:

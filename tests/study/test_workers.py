@@ -151,7 +151,7 @@ def test_failed_tasks_run_again_on_request(tmp_path: Path) -> None:
     failed = study_status(tmp_path / "out")
     assert sum(failed.failures.values()) == 3
     assert sum(failed.not_applicable.values()) == 3
-    assert study.failed_detectors() == [f"waits file={go}, patience_s=0"]
+    assert study.failed_detectors() == [f"waits file={go}, patience_s=0.0"]
     go.touch()
     assert run_study(config, tmp_path / "out").failed_detectors()
     seen: list[Progress] = []
