@@ -89,7 +89,7 @@ def run(
 ) -> None:
     """Run a study, or continue one that was stopped."""
     from fastad._core.threads import available_processors
-    from fastad.study.results import is_failure
+    from fastad.study.results import is_failure, reasons_of
     from fastad.study.runner import run_study
 
     study = _config(config, profile, data or [])
@@ -103,8 +103,9 @@ def run(
             timeout=timeout,
             retry_failed=retry_failed,
         )
-    n_failed = sum(map(is_failure, tables.tasks["reason"].to_pylist()))
-    print_message(f"{tables.tasks.num_rows} tasks are done; {n_failed} of them failed.")
+    reasons = reasons_of((tables.tasks, *tables.extra.values()))
+    n_failed = sum(map(is_failure, reasons))
+    print_message(f"{len(reasons)} tasks are done; {n_failed} of them failed.")
     print_result(f"{folder / 'results.parquet'}")
     print_message(f"Tables and figures: fastad study report {folder}")
     if n_failed:

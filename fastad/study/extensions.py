@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any, Protocol, TypeAlias
 
 from fastad.study.problems import Problem
+from fastad.study.results import is_failure
 
 Columns: TypeAlias = dict[str, list[Any]]
 
@@ -21,10 +22,14 @@ _MODULES = ("fastad.study.papers.extension",)
 
 @dataclass(slots=True)
 class BatchResult:
-    """Columns of the rows of a batch, and how many of its tasks failed."""
+    """Columns of the rows of a batch, which failed where the column ``reason`` says so."""
 
     rows: Columns = field(default_factory=dict)
-    n_failed: int = 0
+
+    @property
+    def n_failed(self) -> int:
+        """Number of rows that failed."""
+        return sum(map(is_failure, self.rows.get("reason", ())))
 
     @classmethod
     def joined(cls, parts: "Sequence[BatchResult]") -> "BatchResult":
@@ -32,7 +37,7 @@ class BatchResult:
         columns = {
             name: [value for part in parts for value in part.rows[name]] for name in parts[0].rows
         }
-        return cls(columns, sum(part.n_failed for part in parts))
+        return cls(columns)
 
 
 class Batch(Protocol):

@@ -143,10 +143,11 @@ class StudyStatus:
     n_batches, n_done : int
         Batches that are planned, and those that are done.
     failures : mapping of str to int
-        For each reason the number of tasks that failed, the most frequent first.
+        For each reason the number of tasks that failed, the most frequent first; a detector in
+        goix's protocol on a data set is a task, too.
     not_applicable : mapping of str to int
         For each reason the number of tasks whose detector cannot be applied, such as to fewer
-        rows than it has neighbours.
+        rows than it has neighbours, and of those in goix's protocol without ROC and PR.
     runner : str or None
         Runner at work now.
     at_work : mapping of str to str
@@ -190,6 +191,12 @@ def count_reasons(reasons: Iterable[str]) -> tuple[dict[str, int], dict[str, int
         {reason: n for reason, n in counts if is_failure(reason)},
         {reason: n for reason, n in counts if not is_failure(reason)},
     )
+
+
+def reasons_of(tables: Iterable[ArrowTable]) -> list[str]:
+    """Return the reasons of the rows of tables, empty where tasks succeeded."""
+    with_reasons = (table for table in tables if "reason" in table.column_names)
+    return [reason for table in with_reasons for reason in table["reason"].to_pylist()]
 
 
 def read_study(folder: str | os.PathLike[str]) -> StudyTables:
@@ -246,10 +253,7 @@ def study_status(folder: str | os.PathLike[str]) -> StudyStatus:
     root = Path(folder)
     manifest = _existing_manifest(root)
     tables, n_done = _read(root, manifest, columns=("reason",))
-    tasks: ArrowTable = tables.get(TASKS)
-    has_reasons = tasks is not None and "reason" in tasks.column_names
-    reasons = tasks["reason"].to_pylist() if has_reasons else []
-    failures, not_applicable = count_reasons(reasons)
+    failures, not_applicable = count_reasons(reasons_of(tables.values()))
     return StudyStatus(
         n_batches=manifest.n_batches,
         n_done=n_done,

@@ -31,7 +31,7 @@ from fastad.study.fitting import (
 )
 from fastad.study.measuring import EM, MV, Measured, cvol_key, measure_scores
 from fastad.study.problems import Problem
-from fastad.study.results import CURVES, EQUAL_SCORES, TASKS, is_failure
+from fastad.study.results import CURVES, EQUAL_SCORES, TASKS
 from fastad.study.split import Protocol, Split, split_problem
 
 Row: TypeAlias = dict[str, Any]
@@ -294,8 +294,7 @@ def _uniform_scores(
 
 
 def _result(rows: Sequence[Row]) -> BatchResult:
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
-    return BatchResult(columns, sum(is_failure(reason) for reason in columns["reason"]))
+    return BatchResult({name: [row[name] for row in rows] for name in rows[0]})
 
 
 @lru_cache(maxsize=2)

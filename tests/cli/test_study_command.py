@@ -13,7 +13,7 @@ from fastad.study.config import StudyConfig, read_config
 from fastad.study.results import StudyTables, read_study
 from fastad.study.runner import Progress, run_study
 from tests.support.command_line import invoke
-from tests.support.study_runs import N_BATCHES, N_TASKS, TOML, contents, write_config
+from tests.support.study_runs import N_BATCHES, N_GOIX, N_TASKS, TOML, contents, write_config
 
 FAILING = """
 [[detectors]]
@@ -48,7 +48,7 @@ def whole(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert re.fullmatch(rf"0/{N_BATCHES} batches, about \d+ s left", lines[0])
     assert lines[-3:] == [
         f"{N_BATCHES}/{N_BATCHES} batches, about 0 s left",
-        f"{N_TASKS} tasks are done; 0 of them failed.",
+        f"{N_TASKS + N_GOIX} tasks are done; 0 of them failed.",
         f"Tables and figures: fastad study report {folder}",
     ]
     return folder

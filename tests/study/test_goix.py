@@ -10,9 +10,13 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 
 from fastad.errors import InvalidInputError
-from fastad.study.papers.goix import goix_benchmark, goix_cell
+from fastad.study.files import make_table
+from fastad.study.papers.goix import goix_benchmark, goix_cell, undefined_rows
 from fastad.study.papers.goix_data import SETTINGS, Setting, split_goix
+from fastad.study.papers.goix_plan import GoixBatch
 from fastad.study.papers.goix_results import GoixBenchmark, GoixRow
+from fastad.study.problems import Problem
+from fastad.study.results import count_reasons, reasons_of
 from tests.support.goix import FAST, FEW, PLAIN, Matrix, data, flat, numbered, same_criteria
 
 
@@ -194,6 +198,24 @@ def test_one_class_is_recorded() -> None:
         assert row.em.value > 0
     assert GoixBenchmark(rows).agreement("em").roc is None
     assert GoixBenchmark(rows).agreement("em").labels is None
+
+
+@pytest.mark.parametrize(("fails", "n_failed"), [(True, 3), (False, 0)])
+def test_a_data_set_that_fails_counts_and_one_without_areas_does_not(
+    monkeypatch: pytest.MonkeyPatch, fails: bool, n_failed: int
+) -> None:
+    def cell(*_: Any, **options: Any) -> tuple[GoixRow, ...]:
+        if fails:
+            raise MemoryError("no room")
+        return undefined_rows(options["dataset"], "novelty", FEW, "one class")
+
+    monkeypatch.setattr("fastad.study.papers.goix_plan.goix_cell", cell)
+    monkeypatch.setattr(Problem, "load", lambda self: (None, None))
+    problem = Problem("toy", "a", None, 20, 2, 3, "a.npz", "")
+    result = GoixBatch(problem, "novelty", FEW, 0).run()
+    failed, not_applicable = count_reasons(reasons_of([make_table(result.rows)]))
+    assert result.n_failed == sum(failed.values()) == n_failed
+    assert sum(not_applicable.values()) == 3 - n_failed
 
 
 @pytest.mark.evidence

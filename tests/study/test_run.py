@@ -433,7 +433,7 @@ def test_time_left_comes_from_what_was_done(
     assert seen[0].seconds_left == pytest.approx(sum(seconds) * speed)
     for batch, took in zip(batches, seconds, strict=True):
         now[0] += took
-        monitor.tick(batch, BatchResult(n_failed=1))
+        monitor.tick(batch, BatchResult({"reason": ["failed"]}))
     half = len(seen) // 2
     assert seen[half].seconds_left == pytest.approx(sum(seconds[half:]), rel=0.15)
     assert (seen[-1].done, seen[-1].n_failed) == (len(batches), len(batches))

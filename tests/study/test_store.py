@@ -52,7 +52,7 @@ def test_types_are_the_same_whatever_single_batches_hold(tmp_path: Path) -> None
     assert [str(one.type) for one in study.curves.schema] == [
         *("string", "string", "int64", "list<element: float>", "list<element: float>")
     ]
-    assert [str(one) for one in study.extra["goix"].schema.types] == ["string", "double"]
+    assert [str(one) for one in study.extra["goix"].schema.types] == ["string", "double", "string"]
     assert study.tasks["ap"].null_count == 0  # NaN stays what it is
     assert study.manifest == json.loads((tmp_path / "study.json").read_text(encoding="utf-8"))
 
@@ -81,7 +81,7 @@ def test_status(tmp_path: Path) -> None:
         status = study_status(tmp_path)
         assert status.runner is not None
         assert f"process {os.getpid()} on " in status.runner
-    reasons = [x for batch in TASKS[:3] for x in rows_of(batch)["reason"] if x]
+    reasons = [x for batch in TASKS[:3] for x in rows_of(batch)["reason"] if x] + ["no room"]
     assert (status.n_batches, status.n_done) == (7, 4)
     assert status.failures == {reason: reasons.count(reason) for reason in set(reasons)}
     assert study_status(tmp_path).runner is None

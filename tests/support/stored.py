@@ -65,7 +65,11 @@ def kept_curves_of(batch: str) -> Columns | None:
 
 
 def goix_of(batch: str) -> Columns:
-    return {"dataset": [batch, batch], "em": [None, 0.5 if "a" in batch else None]}
+    return {
+        "dataset": [batch, batch],
+        "em": [None, 0.5 if "a" in batch else None],
+        "reason": ["no room", ""],
+    }
 
 
 def keep(store: StudyStore, batch: str) -> None:

@@ -60,6 +60,8 @@ nu = 0.5
 """
 N_CONFIGURATIONS, N_PROBLEMS = 8, 3
 N_TASKS = N_PROBLEMS * 2 * 2 * N_CONFIGURATIONS
+# Two data sets, two settings and three detectors of goix's protocol.
+N_GOIX = 2 * 2 * 3
 N_BATCHES = N_PROBLEMS * 2 * 2 * 3 + 2 * 2
 FILES = ("results.parquet", "curves.parquet", "goix.parquet")
 

@@ -19,6 +19,7 @@ from fastad.study.papers.goix import goix_cell, undefined_rows
 from fastad.study.papers.goix_data import SETTINGS, GoixProtocol, Setting
 from fastad.study.papers.goix_results import GoixBenchmark
 from fastad.study.problems import Problem
+from fastad.study.results import NOT_APPLICABLE
 
 # About how long a batch takes: seconds a subspace, and a subspace and uniform point.
 _SUBSPACE_COST = (0.3, 1e-5)
@@ -107,6 +108,10 @@ class GoixBatch:
                 )
         except Exception as error:  # whatever it is, the other batches go on
             return self.failed(reason_of(error))
+        # Without ROC and PR a detector has EM and MV nevertheless: it did not fail.
+        rows = tuple(
+            replace(row, reason=NOT_APPLICABLE + row.reason) if row.reason else row for row in rows
+        )
         return BatchResult(GoixBenchmark(rows).to_columns())
 
     def only(self, tasks: Collection[str]) -> "GoixBatch":
