@@ -205,7 +205,7 @@ def multi_comparison_matrix(results: Results, *, measure: str | None = None) -> 
         [
             "row minus column; wins, ties, losses of the row; p of Wilcoxon's test, not adjusted",
             *complete.notes,
-            *shared_points(complete.table),
+            *shared_points(complete.clusters),
         ],
     )
 

@@ -209,12 +209,18 @@ def friedman(
     level = check_float_level(confidence_level)
     check_detectors(table)
     tests, notes = [], table.omissions()
+    shared: dict[str, list[str]] = {}
     for measure in table.measures:
         merits = best_merits(table, measure)
         ranks = rank_rows(merits)
         tests.append(_test(measure.key, ranks, table.clusters, level, corrected=corrected))
         notes += notes_of_ranks(table, measure, merits)
-    return FriedmanTable(tests, notes + shared_points(table))
+        for note in shared_points(table.clusters[~np.isnan(ranks[:, 0])]):
+            shared.setdefault(note, []).append(measure.key)
+    for note, keys in shared.items():
+        of_all = len(keys) == len(tests)
+        notes.append(note if of_all else f"{', '.join(keys)}: {note}")
+    return FriedmanTable(tests, notes)
 
 
 def _test(

@@ -131,7 +131,7 @@ def bayesian_hierarchical_t(
         method="hierarchical-t",
         n_draws=n_kept * _N_CHAINS,
         monte_carlo_error=float(np.max(by_chain.std(axis=1, ddof=1))) / math.sqrt(_N_CHAINS),
-        _notes=[*complete.notes, *shared_points(complete.table, "probabilities", "")],
+        _notes=[*complete.notes, *shared_points(complete.clusters, "probabilities", "")],
     )
 
 

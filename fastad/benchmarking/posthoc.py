@@ -322,7 +322,7 @@ def _compare(
     by_pair, adjusted_by_pair = np.full((2, k, k), np.nan)
     by_pair[first, second] = by_pair[second, first] = tested.p_values
     adjusted_by_pair[first, second] = adjusted_by_pair[second, first] = tested.adjusted_p_values
-    notes = [*complete.notes, *shared_points(table)]
+    notes = [*complete.notes, *shared_points(complete.clusters)]
     if (least := tested.smallest(n)) > alpha:
         enough = next(i for i in count(n + 1) if tested.smallest(i) <= alpha)
         notes.append(

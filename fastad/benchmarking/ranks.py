@@ -301,14 +301,17 @@ def notes_of_ranks(results: ResultTable, measure: MeasureColumn, merits: FloatMa
 
 
 def shared_points(
-    results: ResultTable, what: str = "p-values", ending: str = "; intervals do not"
+    clusters: IntVector, what: str = "p-values", ending: str = "; intervals do not"
 ) -> list[str]:
-    """Return a note where a test takes dependent problems for independent ones."""
-    n = len(np.unique(results.clusters))
-    if n == results.n_datasets:
+    """Return a note where a test takes dependent problems for independent ones.
+
+    ``clusters`` are the data sets of the problems that are tested.
+    """
+    n = len(np.unique(clusters))
+    if n == len(clusters):
         return []
     return [
-        f"{what} take the {results.n_datasets} problems for independent, which come from "
+        f"{what} take the {len(clusters)} problems for independent, which come from "
         f"{count_text(n, 'data set')}{ending}"
     ]
 

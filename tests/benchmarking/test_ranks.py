@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import fastad
-from fastad.benchmarking import average_ranks, friedman
+from fastad.benchmarking import average_ranks, friedman, multi_comparison_matrix, nemenyi
 from fastad.benchmarking.ranks import rank_rows
 from tests.support.demsar import DEMSAR, demsar, results_of
 
@@ -191,6 +191,27 @@ def test_classes_of_a_data_set_are_drawn_together() -> None:
         "p-values take the 3 problems for independent, which come from 2 data sets; intervals do "
         "not",
     ]
+
+
+def test_notes_of_shared_data_sets_count_the_problems_that_are_tested() -> None:
+    table = {
+        "dataset": ["x", "x", "x", "x", "y", "y"],
+        "anomaly_class": [1, 1, 2, 2, 1, 1],
+        "detector": ["a", "b"] * 3,
+        "auc": [0.9, 0.1, 0.8, 0.2, 0.1, math.nan],
+        "ap": [0.9, math.nan, 0.8, 0.2, 0.1, 0.9],
+    }
+    note = "p-values take the 2 problems for independent, which come from 1 data set"
+    assert friedman(table, measures=["auc"]).notes[-1] == f"{note}; intervals do not"
+    assert friedman(table).notes[-1] == f"auc: {note}; intervals do not"
+    for result in (
+        nemenyi(table, measure="auc", n_resamples=9),
+        multi_comparison_matrix(table, measure="auc"),
+    ):
+        assert any(each.startswith(note) for each in result.notes)
+    assert not any(
+        "independent" in each for each in nemenyi(table, measure="ap", n_resamples=9).notes
+    )
 
 
 def test_ranks_as_tables() -> None:
