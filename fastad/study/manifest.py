@@ -66,8 +66,8 @@ class Manifest:
         return sum(map(len, self.batches.values()))
 
     def tasks(self, table: str) -> list[str]:
-        """Return the tasks of a table, in order."""
-        return [task for tasks in self.batches[table] for task in tasks]
+        """Return the tasks of a table, in order; none of a table that is not there."""
+        return [task for tasks in self.batches.get(table, ()) for task in tasks]
 
     def n_done(self, done: Collection[str]) -> int:
         """Return how many batches have only tasks that are done."""
@@ -159,7 +159,9 @@ def changes(here: Manifest, there: Manifest) -> list[str]:
         if here.code[module] != there.code[module]
     ]
     for name in here.config.keys() & there.config.keys():
-        if name not in (*SETTINGS, *_SHARED):
+        # Where tables have tasks in common, values that differ determine their number alone.
+        tables = [set(study.tasks(name)) for study in (here, there)]
+        if name not in (*SETTINGS, *_SHARED) and tables[0].isdisjoint(tables[1]):
             parts = (dict(_leaves({name: study.config[name]})) for study in (here, there))
             changed += _of_values(*parts)
     return sorted(changed)

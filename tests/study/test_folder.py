@@ -330,6 +330,18 @@ def test_manifest_comes_back_as_it_was() -> None:
     assert conflicts(manifest, back) == changes(manifest, back) == []
 
 
+def test_a_setting_that_adds_tasks_changes_none_and_a_number_of_the_protocol_does() -> None:
+    def study(settings: list[str], n: int) -> Manifest:
+        tasks = [[f"{setting} {n}"] for setting in settings]
+        goix = {"settings": settings, "protocol": {"n_uniform": n}}
+        return plan(config={"goix": goix}, batches={"goix": tasks})
+
+    one, both = study(["novelty"], 9), study(["novelty", "unsupervised"], 9)
+    assert changes(both, one) == changes(one, both) == []
+    (change,) = changes(study(["novelty"], 8), one)
+    assert change == "goix.protocol.n_uniform is 8 here and 9 in the folder"
+
+
 @pytest.mark.parametrize(
     ("changed", "error", "says"),
     [
