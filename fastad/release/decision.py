@@ -19,7 +19,7 @@ from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.ordering.groups import factorize
 from fastad.ordering.labels import Labels, check_labels
 from fastad.ordering.membership import check_membership
-from fastad.release.joined_tables import ScoredRows, joined, no_column, read_rows
+from fastad.release.joined_tables import ScoredRows, joined, no_column, read_rows, rows_in_use
 from fastad.release.policy import Policy, Requirement, read_policy
 from fastad.release.results import GateResult, GateRow, PolicyPower
 from fastad.uncertainty.comparisons.corrections import CORRECTIONS
@@ -171,14 +171,12 @@ def _read(rules: Policy, **tables: Any) -> _Samples:
     ]
     if is_paired:
         sides = [joined(sides[0], sides[1], rules)]
+    else:
+        sides = [side.checked(rows_in_use(side, rules)) for side in sides]
     for side, name in zip(sides, tables, strict=False):
         for column in rules.slice_columns:
             if column not in side.columns:
                 raise no_column(column, name, side.names)
-    if rules.weights is not None:
-        # A weight of 0 leaves a row out: it needs no kind. Of zeros alone all are refused.
-        used = [np.flatnonzero(side.columns[rules.weights] != 0) for side in sides]
-        sides = [x.part(rows) if rows.size else x for x, rows in zip(sides, used, strict=True)]
     return _Samples(sides, rules)
 
 

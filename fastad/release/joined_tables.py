@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from fastad._core.arrays import RowIndex, check_no_nan, check_rows, real_vector
 from fastad._core.frames import is_missing, table_columns
 from fastad._core.suggestions import did_you_mean
 from fastad._core.text_tables import some_of
-from fastad._core.types import AnyVector, IntVector
+from fastad._core.types import AnyVector, IntVector, LabelVector
 from fastad._tables.columns import Labels, Names, Numbers, Role
 from fastad._tables.table import N_NAMED, Table
 from fastad.errors import InvalidInputError, InvalidTypeError
@@ -27,7 +27,7 @@ class ScoredRows:
 
     Labels are 1 for an anomaly, and None of an old table without them; ``columns`` are slices,
     clusters, weights and ids, ``names`` all columns of the table, and ``given`` those in use of a
-    table in memory as they are, with the index of pandas.
+    table in memory as they are, with the index of pandas. Messages call the scores ``title``.
     """
 
     labels: Any
@@ -35,6 +35,7 @@ class ScoredRows:
     columns: Mapping[str, AnyVector]
     names: Sequence[str] = ()
     given: Mapping[str, Any] = field(default_factory=dict)
+    title: str = ""
 
     @property
     def n_rows(self) -> int:
@@ -43,11 +44,18 @@ class ScoredRows:
 
     def part(self, chosen: IntVector) -> "ScoredRows":
         """Return some of the rows."""
-        return ScoredRows(
-            None if self.labels is None else self.labels[chosen],
-            [scores[chosen] for scores in self.scores],
-            {name: values[chosen] for name, values in self.columns.items()},
+        return replace(
+            self,
+            labels=None if self.labels is None else self.labels[chosen],
+            scores=[scores[chosen] for scores in self.scores],
+            columns={name: values[chosen] for name, values in self.columns.items()},
         )
+
+    def checked(self, rows: IntVector) -> "ScoredRows":
+        """Return some of the rows of a table; refuse scores that are NaN, and name the first."""
+        part = self.part(rows)
+        check_no_nan(part.scores[0], self.title, rows)
+        return part
 
 
 def read_rows(source: Any, argument: str, policy: Policy, *, needs_labels: bool) -> ScoredRows:
@@ -71,23 +79,42 @@ def read_rows(source: Any, argument: str, policy: Policy, *, needs_labels: bool)
             if name not in names:
                 raise no_column(name, argument, names)
         values = {name: np.asarray(in_memory[name]) for name in others}
-        values[score] = real_vector(in_memory[score], f"{argument}[{score!r}]")
-        # Of all rows: a slice would name a row of its own.
-        check_no_nan(values[score], f"{argument}[{score!r}]")
+        title = f"{argument}[{score!r}]"
+        values[score] = real_vector(in_memory[score], title)
         if label in needed:
-            values[label] = check_labels(in_memory[label], pos_label=policy.pos_label).values
+            weights = None if policy.weights is None else in_memory.get(policy.weights)
+            values[label] = _labels(in_memory[label], weights, policy)
         given = {f"{argument}[{name!r}]": in_memory[name] for name in values}
         check_rows(given)
     else:
         table.check([*needed, *others], argument)
         parts = policy.part_columns
         roles: dict[str, Role] = {name: Names(may_miss=name in parts) for name in others}
-        roles |= {str(name): Numbers() for name in (score, policy.weights) if name in names}
+        title = f"{table.title}: column {score!r}"
+        roles |= {str(policy.weights): Numbers()} if policy.weights in names else {}
+        roles[score] = Numbers(may_miss=policy.weights is not None)
         roles |= {name: Labels(policy.pos_label) for name in needed[1:]}
         values, given = table.read(roles), {}
         values |= {name: table.named(name, values[name]) for name in others}
     columns = {name: values[name] for name in others}
-    return ScoredRows(values.get(label), [values[score]], columns, names, given)
+    return ScoredRows(values.get(label), [values[score]], columns, names, given, title)
+
+
+def _labels(labels: Any, weights: Any, policy: Policy) -> LabelVector:
+    """Return checked labels, 0 in rows of weight 0, whose labels may be any."""
+    checked = check_labels(labels, sample_weight=weights, pos_label=policy.pos_label)
+    if checked.rows is None:
+        return checked.values
+    values = np.zeros(checked.n_rows, np.uint8)
+    values[checked.rows] = checked.values
+    return values
+
+
+def rows_in_use(side: ScoredRows, policy: Policy) -> IntVector:
+    """Return the rows but for weights of 0; all where there is no other, which is refused later."""
+    rows = np.arange(side.n_rows)
+    used = rows if policy.weights is None else rows[side.columns[policy.weights] != 0]
+    return used if used.size else rows
 
 
 def no_column(name: str, where: str, names: Sequence[str]) -> InvalidInputError:
@@ -101,22 +128,24 @@ def no_column(name: str, where: str, names: Sequence[str]) -> InvalidInputError:
 
 
 def joined(new: ScoredRows, old: ScoredRows, policy: Policy) -> ScoredRows:
-    """Return the rows of the new table with the scores of both detectors."""
-    rows = _rows_of(new, old, policy)
+    """Return the rows of the new table that are in use, with the scores of both detectors."""
+    rows = np.arange(old.n_rows)[_rows_of(new, old, policy)]
+    for other in (policy.clusters, policy.weights):
+        if other is not None and other not in new.columns:
+            raise no_column(other, "new", new.names)
+    used = rows_in_use(new, policy)
+    new, old = new.checked(used), old.checked(rows[used])
     if old.labels is not None:
-        _refuse_differing(new.labels, old.labels[rows], "labels", new, policy)
+        _refuse_differing(new.labels, old.labels, "labels", new, policy, used)
     slices = policy.slice_columns
-    of_old = {name: old.columns[name][rows] for name in slices if name in old.columns}
+    of_old = {name: old.columns[name] for name in slices if name in old.columns}
     columns = {**of_old, **new.columns}
     for name in slices:
         if name not in columns:
             raise no_column(name, "new or old", list(dict.fromkeys([*new.names, *old.names])))
         if name in of_old:
-            _refuse_differing(columns[name], of_old[name], f"column {name!r}", new, policy)
-    for other in (policy.clusters, policy.weights):
-        if other is not None and other not in columns:
-            raise no_column(other, "new", new.names)
-    return ScoredRows(new.labels, [new.scores[0], old.scores[0][rows]], columns)
+            _refuse_differing(columns[name], of_old[name], f"column {name!r}", new, policy, used)
+    return ScoredRows(new.labels, [new.scores[0], old.scores[0]], columns)
 
 
 def _rows_of(new: ScoredRows, old: ScoredRows, policy: Policy) -> IntVector | slice:
@@ -168,7 +197,7 @@ def _refuse_repeated(codes: IntVector, distinct: AnyVector, side: str, policy: P
 
 
 def _refuse_differing(
-    first: AnyVector, second: AnyVector, what: str, new: ScoredRows, policy: Policy
+    first: AnyVector, second: AnyVector, what: str, new: ScoredRows, policy: Policy, rows: IntVector
 ) -> None:
     # Of one type, as ids are: a file of text has strings where another has integers.
     first, second = np.split(np.concatenate([first, second]), 2)
@@ -179,7 +208,7 @@ def _refuse_differing(
     ]
     differ = np.flatnonzero((first != second) & ~(missing[0] & missing[1]))
     if differ.size:
-        where = f"index {differ[0]}"
+        where = f"index {rows[differ[0]]}"
         if policy.id is not None:
             where = f"{policy.id} {_some(new.columns[policy.id][differ])}"
         values = [each[differ[:1]].tolist()[0] for each in (first, second)]
