@@ -159,7 +159,7 @@ class _Samples:
 
 
 def _column_of(side: ScoredRows, name: str | None) -> AnyVector | None:
-    return None if name is None else side.columns[name]
+    return None if name is None else side.columns.get(name)
 
 
 def _read(rules: Policy, **tables: Any) -> _Samples:

@@ -113,7 +113,9 @@ def _labels(labels: Any, weights: Any, policy: Policy) -> LabelVector:
 def rows_in_use(side: ScoredRows, policy: Policy) -> IntVector:
     """Return the rows but for weights of 0; all where there is no other, which is refused later."""
     rows = np.arange(side.n_rows)
-    used = rows if policy.weights is None else rows[side.columns[policy.weights] != 0]
+    # The old table need not have them, whose power is estimated by itself.
+    weights = None if policy.weights is None else side.columns.get(policy.weights)
+    used = rows if weights is None else rows[weights != 0]
     return used if used.size else rows
 
 

@@ -509,6 +509,16 @@ def test_replicates_that_reach_no_verdict_pass_nothing() -> None:
 
 
 @pytest.mark.slow
+def test_the_power_of_a_policy_with_weights_needs_none_in_the_old_table() -> None:
+    margin = {**MARGIN, "slices": ["site"]}
+    plain, weighted = (
+        power_of_policy({"require": [margin], **rules}, table(OLD), n_draws=2)
+        for rules in ({}, {"weights": "w"})
+    )
+    assert weighted.rows == plain.rows
+    assert "weights" in weighted.notes[-1]
+
+
 def test_the_power_has_as_many_replicates_as_the_level_takes() -> None:
     """By 200 replicates no p-value is below 1 - 0.999."""
     limit = {"measure": "ap", "at_least": 0.3}
