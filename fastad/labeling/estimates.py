@@ -49,7 +49,6 @@ from fastad.labeling.weights import LabeledRows
 from fastad.labeling.working_model import Cells, WorkingModel, logistic_regression
 from fastad.measures.flagged import flags
 from fastad.uncertainty.samples.closed_forms import (
-    logit_ends,
     normal_quantile,
     student_quantile,
     symmetric_ends,
@@ -280,10 +279,7 @@ def _estimate(
         return LabeledEstimate(target.name, reliability_note=str(undefined))
     error, bounds = math.sqrt(spread.variance), target.bounds
     value = min(max(value, bounds[0]), bounds[1])
-    # On the scale of the log odds, unless a value near the end of its range would have the whole.
-    room = (value - bounds[0]) * (bounds[1] - value) / (bounds[1] - bounds[0])
-    is_logit = not target.is_difference and error <= room < math.inf
-    ends = logit_ends if is_logit else symmetric_ends
+    ends = target.ends_of(value, error)
     wider = sequence_factor(planned, alpha) / normal_quantile(alpha)
     low, high, sequence_low, sequence_high = (
         form(value, factor * error * spread.quantile(alpha, sign), bounds)[end]

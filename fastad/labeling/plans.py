@@ -49,7 +49,7 @@ class LabelingDesign(ShortRepr, TableResult):
     probability : numpy.ndarray of shape (n_rows,)
         Probability of each row; 0 for those that have labels, which add up to the budget.
     value, half_width, uniform_half_width : list of float
-        Of each target.
+        Of each target; intervals lie within the range of their measure.
     uniform_labels : list of float
         Labels that uniform sampling needs for the same half-width.
     confidence_level : float
@@ -192,17 +192,24 @@ def design(
     p = np.minimum(sizes, 1.0)
     variances = [each.of(unknown * (1 - p) / p) for each in expected]
     uniform = [each.of(unknown * (n_unknown / n_labels - 1)) for each in expected]
-    quantile = normal_quantile(float(1 - level))
     counts = _counts(cells, anomalies + unknown * model.probabilities(cells)[0])
+    values = [each.value(counts) for each in targets]
+    half_widths = [
+        [
+            _half_width(*row, normal_quantile(float(1 - level)))
+            for row in zip(targets, values, map(math.sqrt, of_labels), strict=True)
+        ]
+        for of_labels in (variances, uniform)
+    ]
     row_sizes = sizes[cells.row_cell]
     row_sizes[known] = 0.0
     return LabelingDesign(
         targets=[each.name for each in targets],
         budget=n_labels,
         probability=set_readonly(np.minimum(row_sizes, 1.0)),
-        value=[each.value(counts) for each in targets],
-        half_width=[quantile * math.sqrt(each) for each in variances],
-        uniform_half_width=[quantile * math.sqrt(each) for each in uniform],
+        value=values,
+        half_width=half_widths[0],
+        uniform_half_width=half_widths[1],
         uniform_labels=[
             n_unknown / (1 + each.odds(unknown, variance))
             for each, variance in zip(expected, variances, strict=True)
@@ -212,6 +219,12 @@ def design(
         _sizes=set_readonly(row_sizes),
         _scores=checked,
     )
+
+
+def _half_width(target: BoundTarget, value: float, error: float, quantile: float) -> float:
+    """Return half the width of the interval that an estimate would have, within the range."""
+    low, high = target.ends_of(value, error)(value, quantile * error, target.bounds)
+    return (high - low) / 2
 
 
 @suggests_arguments

@@ -1,6 +1,7 @@
 """Targets of labels: a value of a detector, a difference of two, or what a threshold misses."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -15,6 +16,7 @@ from fastad.measures.measure import BoundMeasure, Measure
 from fastad.measures.rates import confusion_at_threshold
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts
+from fastad.uncertainty.samples.closed_forms import Bounds, logit_ends, symmetric_ends
 from fastad.uncertainty.samples.influence import has_influence
 
 _VERSUS = " vs "
@@ -78,6 +80,15 @@ class BoundTarget:
     def value(self, counts: Mapping[str, OrderedCounts]) -> float:
         """Return the value or the difference; raise where it is undefined."""
         return sum(sign * self.bound.value(counts[name]) for name, sign in self.detectors.items())
+
+    def ends_of(self, value: float, error: float) -> Callable[[float, float, Bounds], Bounds]:
+        """Return what makes the ends of an interval of a value and half of its width."""
+        low, high = self.bounds
+        # On the scale of the log odds, unless a value near the end of its range would have the
+        # whole.
+        room = (value - low) * (high - value) / (high - low)
+        is_logit = not self.is_difference and error <= room < math.inf
+        return logit_ends if is_logit else symmetric_ends
 
     def gradient(
         self,

@@ -325,6 +325,15 @@ def test_labels_of_rows_that_were_not_asked_for_are_refused() -> None:
     assert some.with_labels([1], rows=[drawn.row[5]]).n_labeled == 2
 
 
+def test_intervals_that_are_expected_are_within_the_range_of_their_measure() -> None:
+    plan = design(SCORES, budget=30, target=["tpr@0.01 a", "auc a", "tpr@0.01 a vs b"])
+    for value, low, width, uniform in zip(
+        plan.value, (0, 0, -1), plan.half_width, plan.uniform_half_width, strict=True
+    ):
+        assert low < value < 1
+        assert 0 < width <= uniform <= (1 - low) / 2
+
+
 def test_uniform_labels_have_the_variance_that_is_asked_for() -> None:
     expected = _Expected(np.array([1e-4, 3e-6]), np.array([2e-5, 1e-6]))
     rows = np.array([50.0, 900.0])
