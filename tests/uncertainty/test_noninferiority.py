@@ -146,6 +146,18 @@ def test_unpaired_rates_are_tested_exactly() -> None:
     assert test.p_value(x, 0) == pytest.approx(largest, abs=0.003, rel=0.02)
 
 
+def test_tests_of_two_samples_by_influences_have_the_name_of_the_paired_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By "delong" two samples are compared with the degrees of freedom of Welch."""
+    module = "fastad.uncertainty.comparisons.one_sided.select_unpaired_method"
+    monkeypatch.setattr(module, lambda *_: ("delong", None))
+    y, s = np.arange(40) % 4 == 0, np.arange(40.0) % 7
+    given: dict[str, Any] = {"measure": "auc", "margin": 0.1}
+    methods = [noninferiority(labels, s, s[::-1], **given).method for labels in (y, (y, y))]
+    assert methods == ["student", "student"]
+
+
 def test_a_small_and_a_large_sample_are_tested_exactly() -> None:
     """The normal distribution of their statistic passed a loss of the margin in 8 %."""
     n, m, rate, margin = 10, 100_000, 0.2, 0.02

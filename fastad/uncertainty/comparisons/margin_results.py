@@ -41,7 +41,7 @@ class MarginTest(Record):
         p-value of the hypothesis that it lies inside.
     confidence_level : float
         Nominal probability that a bound is right, in (0.5, 1).
-    method : {"exact", "student", "bootstrap", "hybrid", "delong", ...}
+    method : {"exact", "student", "bootstrap", "hybrid", ...}
         How bounds and p-values were computed; for a limit a method of `interval`.
     higher_is_better : bool
         Direction of the measure.

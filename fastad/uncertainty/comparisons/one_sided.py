@@ -183,7 +183,7 @@ def _cumulant_of_mean(values: FloatVector) -> float:
     return float(np.mean((values - values.mean()) ** 3) / values.shape[0] ** 2)
 
 
-def _welch(
+def _student_of_classes(
     counts: Sequence[OrderedCounts], bound: BoundMeasure, options: InferenceOptions, value: float
 ) -> OneSidedTests:
     """Return the tests of a value, or of the difference of the values of two samples."""
@@ -293,9 +293,9 @@ def unpaired_tests(
         tests = replace(tests, method=method)
         if has_influence(bound.measure):
             # The ends of intervals of few anomalies are too near where these are of two kinds.
-            tests = _either(tests, _welch(pair.counts, bound, options, difference))
+            tests = _either(tests, _student_of_classes(pair.counts, bound, options, difference))
     elif method == "delong":
-        tests = replace(_welch(pair.counts, bound, options, difference), method=method)
+        tests = _student_of_classes(pair.counts, bound, options, difference)
     else:
         first, second = replicates_of_sides(pair, bound, options)
         change = first - second
@@ -383,7 +383,7 @@ def _skewed(
     is_plain = sample.kind is None and observed_area(bound) is bound
     # Without variance they would know the value exactly.
     if method in _BY_VARIANCE and is_plain and sample.variance(bound) > 0:
-        return _welch([sample.counts], bound, options, value)
+        return _student_of_classes([sample.counts], bound, options, value)
     return None
 
 
