@@ -27,7 +27,7 @@ from fastad.study.configurations import (
     detector_presets,
     read_detectors,
 )
-from fastad.study.digests import options_text, own_code
+from fastad.study.digests import own_code, value_text
 from fastad.study.extensions import ExtraPlan, extensions
 from fastad.study.problems import DataSelection
 from fastad.study.results import KEYS, SPLIT_COLUMNS
@@ -109,7 +109,7 @@ class StudyConfig:
         Keys of the measures with labels, such as ``tpr@0.05``, or names of functions, which stand
         for their keys at each rate of the volumes; by default `paper_measures`.
         Declarations, such as `fastad.measures.from_counts` makes, are columns too; their functions
-        must be defined in a module.
+        must be defined in a module, and not within another function.
     detectors : sequence of Configuration
         Detectors with parameters; by default `paper_detectors`.
     extra : mapping of str to ExtraPlan
@@ -160,7 +160,7 @@ class StudyConfig:
             key: {
                 "higher_is_better": bound.measure.higher_is_better,
                 "code": own_code([bound.measure.compute]),
-                "options": options_text(bound.measure.compute),
+                "options": value_text(bound.measure.compute, "measures"),
             }
             for key, bound in self.own_measures.items()
         }
@@ -302,13 +302,14 @@ def check_measures(
 
 
 def _check_own(bound: BoundMeasure, keys: Mapping[str, BoundMeasure | None]) -> None:
-    """Check a declared measure: it has a direction, and a key of its own."""
+    """Check a declared measure: it has a direction, a key of its own, and code with a name."""
     if bound.measure.higher_is_better is None:
         raise refused("measures", "be ones of which more, or less, is better", bound.key)
     if bound.key in _RESULT_COLUMNS:
         raise refused("measures", "have keys that are no columns of the results", bound.key)
     if bound.key in keys and keys[bound.key] != bound:
         raise refused("measures", "have keys of their own", f"two for {bound.key!r}")
+    value_text(bound.measure.compute, "measures")
 
 
 def _profile(values: Mapping[str, Any]) -> Mapping[str, Any]:

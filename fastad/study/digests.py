@@ -70,17 +70,6 @@ def value_text(value: Any, where: str) -> str:
     return text
 
 
-def options_text(function: Any) -> str:
-    """Return a function with what it was given, such as the arguments of a partial one.
-
-    Empty where that has no text of its own, as a function within a function.
-    """
-    try:
-        return value_text(function, "measures")
-    except InvalidInputError:
-        return ""
-
-
 def object_text(value: Any, where: str) -> str:
     """Return an object by its class and its parameters, or else its attributes."""
     if hasattr(value, "get_params"):

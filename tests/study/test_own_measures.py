@@ -91,6 +91,15 @@ def test_arguments_of_a_measure_are_settings_of_a_study() -> None:
     assert plain[0]["own_measures"] != plain[1]["own_measures"]
 
 
+def test_functions_within_functions_are_refused_as_their_variables_have_no_name() -> None:
+    def made(beta: float) -> Any:
+        return lambda tp, fp, n, m: tp / n - beta * fp / m
+
+    measure = from_counts("made", made(2.0), at="fpr").bind(fpr=0.1)
+    with pytest.raises(InvalidInputError, match="measures must be a value whose text is the same"):
+        config_with(measure)
+
+
 def test_columns_of_results_are_no_names_of_measures() -> None:
     measure = from_counts("contamination", partial(weighted, beta=1.0), at="best").bind()
     with pytest.raises(InvalidInputError, match="keys that are no columns of the results"):
