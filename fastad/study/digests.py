@@ -34,6 +34,7 @@ Code: TypeAlias = Any
 _INSTALLED = {"site-packages", "dist-packages"}
 _DISTRIBUTIONS = {"sklearn": "scikit-learn"}
 _PLAIN = (str, bytes, bool, int, float, complex, type(None), np.generic, np.ndarray, np.ufunc)
+_VALUES = (*_PLAIN, list, tuple, set, frozenset, Mapping)
 # Attributes with the function that is wrapped, of the standard library and of Numba.
 _WRAPPED = ("__wrapped__", "py_func")
 # By module the digest of its file when it was last imported, and the spec that the import made.
@@ -281,12 +282,12 @@ def _unwrapped(value: Any) -> Any:
 
 
 def _digest_of_source(code: Code) -> str:
-    """Return the digest of the functions of a class or function, and of its plain attributes."""
+    """Return the digest of the functions of a class or function, and of its values."""
     members = vars(code) if isinstance(code, type) else {}
     parts = [
-        f"{name} = {value!r}"
+        f"{name} = {_text(value, f'{code.__qualname__}.{name}')}"
         for name, value in members.items()
-        if isinstance(value, _PLAIN) and not name.startswith("__")
+        if isinstance(value, _VALUES) and not name.startswith("__")
     ]
     for function in _functions(code):
         try:

@@ -394,6 +394,15 @@ def test_code_of_the_program_counts_by_its_lines(monkeypatch: pytest.MonkeyPatch
     assert len(set(values)) == 5
 
 
+def test_values_of_classes_of_the_program_count_in_full() -> None:
+    arrays = (np.arange(3000), np.where(np.arange(3000) == 1500, 0, np.arange(3000)))
+    values: list[Any] = [*arrays, [1], [1.0], {"a": 1}, {"a": 2}]
+    assert (
+        len({str(own_code([type("A", (), {"__module__": "__main__", "x": x})])) for x in values})
+        == 6
+    )
+
+
 def test_code_without_a_file_is_refused(module: Callable[[str, str], None], tmp_path: Path) -> None:
     typed = defined_in("<stdin>", OF_PROGRAM.format(1, 2, 3, 4))
     module("own_f_of_study", OWN.format(name="A", factor=1))
