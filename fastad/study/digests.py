@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from importlib.machinery import ModuleSpec
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
+from types import BuiltinFunctionType, CodeType, FunctionType, MemberDescriptorType, MethodType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -73,12 +73,18 @@ def value_text(value: Any, where: str) -> str:
 
 def object_text(value: Any, where: str) -> str:
     """Return an object by its class and its parameters, or else its attributes."""
-    if hasattr(value, "get_params"):
-        options = value.get_params(deep=False)
-    else:
-        options = getattr(value, "__dict__", {})
+    has_params = hasattr(value, "get_params")
+    options = value.get_params(deep=False) if has_params else _attributes(value)
     inside = ", ".join(f"{name}={value_text(options[name], where)}" for name in sorted(options))
     return f"{class_name(value)}({inside})"
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """Return the attributes of an object, in slots too."""
+    members = (item for kind in type(value).__mro__ for item in vars(kind).items())
+    slots = [name for name, member in members if isinstance(member, MemberDescriptorType)]
+    in_slots = {name: getattr(value, name) for name in slots if hasattr(value, name)}
+    return {**in_slots, **getattr(value, "__dict__", {})}
 
 
 def class_name(value: Any) -> str:
@@ -226,7 +232,7 @@ def _contents(value: Any) -> list[Any]:
     contents = [getattr(value, name, None) for name in _WRAPPED]
     # Objects of fastad too: a measure of the user's has his function as an attribute.
     if _library(type(value).__module__) in (None, "fastad"):
-        contents += vars(value).values() if hasattr(value, "__dict__") else []
+        contents += _attributes(value).values()
     return [type(value), *contents]
 
 

@@ -1,5 +1,6 @@
 """Detectors of a study: tables of configurations."""
 
+import dataclasses
 import pickle
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
@@ -22,7 +23,9 @@ from fastad.detectors.neighbours import Rule
 from fastad.detectors.scorer import CompiledScorer
 from fastad.errors import InvalidInputError
 from fastad.study.configurations import Configuration, check_configurations, read_detectors
+from fastad.study.digests import own_code
 from fastad.study.papers import paper_detectors
+from tests.support import custom
 from tests.support.loops import loop
 
 Points = npt.NDArray[np.float64]
@@ -308,6 +311,24 @@ def test_digests_tell_values_of_different_types_apart() -> None:
     assert len({one.digest() for one in (*given, *inside)}) == 2 * len(values)
     for one, same in ((1.5, np.float64(1.5)), (np.nan, np.float32("nan")), (2, np.int8(2))):
         assert _params(one) == _params(same)
+
+
+@dataclasses.dataclass(slots=True)
+class InSlots:
+    function: Any
+
+    def fit(self, X: Points) -> None:
+        """Learn nothing."""
+
+    def score_samples(self, X: Points) -> Points:
+        return np.asarray(self.function(X[:, 0]))
+
+
+def test_attributes_in_slots_count() -> None:
+    one, other = (_one(name="S", estimator=InSlots(f)) for f in (np.sqrt, _distance))
+    assert one.digest() != other.digest()
+    assert "tests.support.custom" in own_code([InSlots(custom.f1)])
+    assert repr(one).endswith(f"{__name__}.InSlots(function=numpy.sqrt)>")
 
 
 def test_parameters_in_another_order_are_the_same_configuration() -> None:
