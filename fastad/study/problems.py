@@ -66,7 +66,7 @@ class DataSelection:
     def __post_init__(self) -> None:
         for name in ("paths", "include", "exclude", "difficulties"):
             object.__setattr__(self, name, _strings(getattr(self, name), f"data.{name}"))
-        check_flag(self.bundled, "data.bundled")
+        object.__setattr__(self, "bundled", check_flag(self.bundled, "data.bundled"))
         for grade in self.difficulties:
             check_choice(grade, DIFFICULTIES, "data.difficulties")
         for name in ("max_subproblems", "min_anomalies"):

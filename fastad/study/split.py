@@ -52,13 +52,14 @@ class Protocol:
     standardize: bool = True
 
     def __post_init__(self) -> None:
-        if check_inside(self.train_fraction, "protocol.train_fraction") < _MIN_FRACTION:
+        fraction = check_inside(self.train_fraction, "protocol.train_fraction")
+        if fraction < _MIN_FRACTION:
             raise refused(
                 "protocol.train_fraction",
                 f"be at least {float(_MIN_FRACTION)}",
                 self.train_fraction,
             )
-        object.__setattr__(self, "train_fraction", float(self.train_fraction))
+        object.__setattr__(self, "train_fraction", float(fraction))
         object.__setattr__(self, "contaminations", _contaminations(self.contaminations))
         for name in ("repeats", "max_train", "max_test"):
             value = getattr(self, name)
@@ -66,7 +67,8 @@ class Protocol:
                 object.__setattr__(self, name, check_count(value, f"protocol.{name}"))
         if self.max_train is not None and self.max_train < _MIN_TRAIN:
             raise refused("protocol.max_train", f"be at least {_MIN_TRAIN}", self.max_train)
-        check_flag(self.standardize, "protocol.standardize")
+        standardize = check_flag(self.standardize, "protocol.standardize")
+        object.__setattr__(self, "standardize", standardize)
 
 
 class Split(NamedTuple):

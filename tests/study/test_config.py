@@ -1,6 +1,7 @@
 """Configurations of a study: what a file may hold, and what it says where it does not."""
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,21 @@ def test_what_the_results_depend_on_is_plain() -> None:
 def test_rates_may_be_any_sequence() -> None:
     assert VolumePlan(fpr=np.array([0.05, 0.5])).fpr == (0.05, 0.5)  # type: ignore[arg-type]
     assert VolumePlan(fpr=[1]).fpr == (1.0,)
+
+
+def test_flags_and_rates_of_numpy_and_fractions_are_those_of_python() -> None:
+    def settings(flag: Any, number: Any) -> str:
+        goix = GoixProtocol(standardize=flag, max_anomaly_fraction=number, confidence_level=number)
+        config = StudyConfig(
+            DataSelection(bundled=flag),
+            protocol=Protocol(train_fraction=number, standardize=flag),
+            extra={"goix": GoixPlan(protocol=goix)},
+        )
+        return json.dumps(config.to_dict())
+
+    expected = settings(True, 0.8)
+    for number in (np.float32(0.8), np.float64(0.8), Fraction(4, 5)):
+        assert settings(np.True_, number) == expected
 
 
 def test_a_seed_may_be_an_integer_of_numpy() -> None:

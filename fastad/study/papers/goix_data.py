@@ -81,7 +81,7 @@ class GoixProtocol:
             if option.name in ("max_anomaly_fraction", "confidence_level"):
                 check_inside(value, option.name)
             elif option.name == "standardize":
-                check_flag(value, option.name)
+                object.__setattr__(self, option.name, check_flag(value, option.name))
             elif value is not None or option.name not in ("max_train", "max_test"):
                 object.__setattr__(self, option.name, check_count(value, option.name))
 
