@@ -166,21 +166,18 @@ def read_detectors(
     """
     if not isinstance(entries, Sequence) or isinstance(entries, str):
         raise mistyped("detectors", "be a list of tables", short_repr(entries))
-    configurations: dict[tuple[str, frozenset[str]], Configuration] = {}
+    configurations: list[Configuration] = []
+    seen: set[object] = set()
     for i, entry in enumerate(entries):
         where = f"detectors[{i}]"
         if not isinstance(entry, Mapping):
             raise mistyped(where, "be a table", short_repr(entry))
         for configuration in _read(dict(entry), where, folder):
-            identity = _identity(configuration, where)
-            if identity in configurations:
-                raise refused(
-                    where, "differ from those before", f"{configuration.key} a second time"
-                )
-            configurations[identity] = configuration
+            _check_new(configuration, where, seen)
+            configurations.append(configuration)
     if not configurations:
         raise refused("detectors", "contain at least one table", "none")
-    return tuple(configurations.values())
+    return tuple(configurations)
 
 
 def detector_presets() -> dict[str, Sequence[Mapping[str, Any]]]:
@@ -194,25 +191,23 @@ def check_configurations(values: Any) -> tuple[Configuration, ...]:
     """Check that values are configurations, at least one, all different."""
     if not isinstance(values, Sequence) or isinstance(values, str):
         raise mistyped("detectors", "be a sequence of Configuration", short_repr(values))
-    seen: set[tuple[str, frozenset[str]]] = set()
+    seen: set[object] = set()
     for i, value in enumerate(values):
         if not isinstance(value, Configuration):
             raise mistyped(f"detectors[{i}]", "be a Configuration", short_repr(value))
-        identity = _identity(value, f"detectors[{i}]")
-        if identity in seen:
-            raise refused(
-                f"detectors[{i}]", "differ from those before", f"{value.key} a second time"
-            )
-        seen.add(identity)
+        _check_new(value, f"detectors[{i}]", seen)
     if not seen:
         raise refused("detectors", "contain at least one Configuration", "none")
     return tuple(values)
 
 
-def _identity(configuration: Configuration, where: str) -> tuple[str, frozenset[str]]:
-    """Return a key that equal configurations share: parameters count in any order."""
-    options = (_named(*option, where) for option in configuration.options)
-    return configuration.detector, frozenset(options)
+def _check_new(configuration: Configuration, where: str, seen: set[object]) -> None:
+    """Refuse the name of another configuration, and its parameters in another order."""
+    options = frozenset(_named(*option, where) for option in configuration.options)
+    own = {configuration.key, (configuration.detector, options)}
+    if not seen.isdisjoint(own):
+        raise refused(where, "differ from those before", f"{configuration.key} a second time")
+    seen |= own
 
 
 def _read(entry: dict[str, Any], where: str, folder: Path | None) -> Iterator[Configuration]:

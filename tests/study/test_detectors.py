@@ -343,6 +343,21 @@ def test_parameters_in_another_order_are_the_same_configuration() -> None:
         check_configurations([*first, *second])
 
 
+@pytest.mark.parametrize(
+    "first", [{"name": "S radius=1, centre=2"}, {"name": "S", "radius": "1, centre=2"}]
+)
+def test_names_of_configurations_are_unique(first: dict[str, Any]) -> None:
+    """Rows of results have nothing else by which to tell them apart."""
+    spheres = [first, {"name": "S", "radius": 1, "centre": 2}]
+    with pytest.raises(InvalidInputError, match=r"detectors\[1\] must differ .* a second time"):
+        read_detectors([{"estimator": LooseSphere, **each} for each in spheres])
+
+
+class LooseSphere(Sphere):
+    def __init__(self, radius: Any = 1, centre: Any = 0) -> None:
+        super().__init__(centre, radius)
+
+
 class FromGlobalGenerator(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> "FromGlobalGenerator":
         self.drawn_ = np.random.normal()  # noqa: NPY002  # as some detectors do
