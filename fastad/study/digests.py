@@ -167,11 +167,25 @@ def own_code(values: Iterable[Any]) -> dict[str, str]:
     """
     digests: dict[str, str] = {}
     for code in _codes_of(values):
+        if _library(code.__module__) is None:
+            _refuse_enclosed(code)
         if code.__module__ == "__main__":
             digests[f"__main__.{code.__qualname__}"] = _digest_of_source(code)
         elif _library(code.__module__) is None:
             digests[code.__module__] = _digest_of_file(code)
     return dict(sorted(digests.items()))
+
+
+def _refuse_enclosed(code: Code) -> None:
+    """Refuse a class within a function whose variables it uses: no digest has their values."""
+    variables = {name for each in _functions(code) for name in each.__code__.co_freevars}
+    variables.discard("__class__")  # of super()
+    if isinstance(code, type) and "<locals>" in code.__qualname__ and variables:
+        raise InvalidInputError(
+            "detectors and measures must use no variables of a function around them, of which no "
+            f"digest tells; found {', '.join(sorted(variables))} in {code.__qualname__}",
+            argument="detectors",
+        )
 
 
 def check_code(values: Iterable[Any], planned: Mapping[str, str]) -> None:

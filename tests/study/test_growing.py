@@ -403,6 +403,18 @@ def test_values_of_classes_of_the_program_count_in_full() -> None:
     )
 
 
+def test_classes_that_use_variables_of_a_function_are_refused() -> None:
+    def made(factor: float) -> Any:
+        class Scaled(study_runs.Centre):
+            def score_samples(self, X: Any) -> Any:
+                return factor * super().score_samples(X)
+
+        return Scaled
+
+    with pytest.raises(InvalidInputError, match=r"no variables .* found factor in test_.*Scaled"):
+        own_code([made(2.0)])
+
+
 def test_code_without_a_file_is_refused(module: Callable[[str, str], None], tmp_path: Path) -> None:
     typed = defined_in("<stdin>", OF_PROGRAM.format(1, 2, 3, 4))
     module("own_f_of_study", OWN.format(name="A", factor=1))
