@@ -162,6 +162,8 @@ def evaluate_scores(
                 raise
             return failed_evaluation(name, labels, request, str(error))
         evaluation = evaluate_measures(name, counts, request, sample)
+        if counts.weighting == "real":
+            evaluation = replace(evaluation, effective_sizes=labels.effective_sizes)
         if request.parts is None:
             return evaluation
         return _with_parts(evaluation, counts, scores, labels, request)

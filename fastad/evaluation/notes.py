@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from fastad._core.text_tables import count_text, some_of
-from fastad._core.types import Count
 from fastad.measures.roc import is_far_below_chance
 from fastad.uncertainty.results import Interval
 
@@ -169,9 +168,9 @@ class ScoredRun(NamedTuple):
 
     detector: str
     n_distinct: int | None  # number of distinct scores; None where it is not known
-    # Numbers of samples, or total weights.
-    n_anomalies: Count
-    n_normals: Count
+    # Numbers of samples; of real weights, numbers that do not depend on the unit of the weights.
+    n_anomalies: float
+    n_normals: float
     auc: float  # area under the ROC curve; NaN where it is undefined or was not asked for
 
 

@@ -102,6 +102,8 @@ class DetectorEvaluation(Record, Mapping[str, float]):
         Measures of each kind of anomaly against all normals, where ``kinds`` were given.
     events_per_day : float or None
         Number of normal events a day, of which alarms are a fraction.
+    effective_sizes : (float, float) or None
+        Numbers of anomalies and normals of equal weight that say as much, of real sample weights.
     """
 
     detector: str
@@ -124,6 +126,7 @@ class DetectorEvaluation(Record, Mapping[str, float]):
     chosen_elsewhere: Sequence[str] = ()
     by_kind: Mapping[Any, "DetectorEvaluation"] = field(default_factory=dict)
     events_per_day: float | None = None
+    effective_sizes: tuple[float, float] | None = None
 
     def __getitem__(self, key: str) -> float:
         return self.by_key[key if key in self.by_key else key_of(key)]
@@ -158,7 +161,7 @@ class DetectorEvaluation(Record, Mapping[str, float]):
     @property
     def scored_run(self) -> ScoredRun:
         """Facts behind the notes on its scores."""
-        sizes = self.n_anomalies, self.n_normals
+        sizes = self.effective_sizes or (self.n_anomalies, self.n_normals)
         return ScoredRun(self.detector, self.n_distinct, *sizes, self.get(AUC, math.nan))
 
     def shown_interval(self, key: str) -> Interval | None:

@@ -9,7 +9,7 @@ import numpy as np
 from fastad._core.arrays import as_readonly
 from fastad._core.declared import Choice, Flag, Rate
 from fastad._core.threads import thread_map
-from fastad._core.types import ArrayLike, BoolVector, Count, Interpolation, Label, Point, Quadrature
+from fastad._core.types import ArrayLike, BoolVector, Interpolation, Label, Point, Quadrature
 from fastad._kernels.curves import area as kernels
 from fastad._kernels.ordering import cell_curves, sweep
 from fastad.errors import InvalidInputError, UndefinedMeasureError
@@ -158,7 +158,7 @@ def area_or_chance(counts: OrderedCounts) -> float:
         return 0.5
 
 
-def is_far_below_chance(areas: Iterable[tuple[float, Count, Count]]) -> bool:
+def is_far_below_chance(areas: Iterable[tuple[float, float, float]]) -> bool:
     """Tell whether areas on some data sets are, all of them, and together beyond chance.
 
     Each comes with the numbers of anomalies and normals; those that are not defined do not count.

@@ -66,6 +66,17 @@ class Labels(NamedTuple):
         n_anomalies = int(self.weights[self.values == 1].sum())
         return n_anomalies, int(self.weights.sum()) - n_anomalies
 
+    @property
+    def effective_sizes(self) -> tuple[float, float]:
+        """Anomalies and normals; of real weights, equal ones that say as much (Kish 1965)."""
+        if self.weights is None or self.weights.dtype.kind == "i":
+            return self.class_sizes
+        of_classes = (self.weights[self.values == label] for label in (1, 0))
+        n_anomalies, n_normals = (
+            float(each.sum() ** 2 / (each @ each)) if each.shape[0] else 0.0 for each in of_classes
+        )
+        return n_anomalies, n_normals
+
     def keep(self, kept: BoolVector) -> "Labels":
         """Return the labels of some of the points."""
         values = self.values[kept]

@@ -53,6 +53,22 @@ def test_an_area_far_below_one_half_on_all_data_sets_is_noted() -> None:
     assert "reversed" not in "\n".join(few.notes)
 
 
+@loop("unit", [1e-90, 0.01, 1.0, 1000.5])
+def test_notes_do_not_depend_on_the_unit_of_real_weights(unit: float) -> None:
+    def notes(scores: Any, relative: Any = 1.0) -> str:
+        # One weight that is no integer, so that all are real.
+        weights = unit * np.where(np.arange(200) == 1, 1.5, 1.0) * relative
+        return notes_of(scores, sample_weight=weights, measures=["auc"])
+
+    assert EQUAL.format("score") in notes(np.zeros(200))
+    assert DECISIONS.format("score") in notes(GOOD > 1)
+    assert REVERSED.format("score") in notes(-GOOD)
+    # An anomaly with nearly all weight of its class is one anomaly, which may lie below by chance.
+    assert "reversed" not in notes(-GOOD, np.where(np.arange(200) == 0, 1e6, 1.0))
+    few = fastad.evaluate([0, 1, 0, 1, 0], [3, 2, 5, 1, 2.5], sample_weight=[unit * 1.1] * 5)
+    assert "reversed" not in "\n".join(few.notes)
+
+
 def test_summaries_have_the_notes_of_their_runs() -> None:
     summary = fastad.evaluate(Y, np.zeros(200), groups=GROUPS).summary()
     assert EQUAL.format("score in 4 of 4 runs") in str(summary)

@@ -216,6 +216,17 @@ def test_doubtful_scores_are_noted() -> None:
     assert not sketch.evaluate(["auc"]).notes
 
 
+@pytest.mark.parametrize("unit", [0.001, 1000.5])
+def test_doubts_do_not_depend_on_the_unit_of_real_weights(unit: float) -> None:
+    """Of three bins three points of each class are certain, which may lie so by chance."""
+    counts = unit * np.array([[1, 1, 8], [8, 2, 1]])
+    assert not ScoreSketch.from_counts([0, 0.5, 1, 1.5], *counts).evaluate(["auc"]).notes
+    bins = np.arange(101)
+    counts = unit * np.array([bins[1:], bins[:0:-1]])
+    (note,) = ScoreSketch.from_counts(bins, *counts).evaluate(["auc"]).notes
+    assert note.startswith("the AUC is far below 0.5: ")
+
+
 @pytest.mark.parametrize("source", ["sketch", "file"])
 def test_missing_intervals_and_too_few_samples_are_noted(tmp_path: Path, source: str) -> None:
     y = np.repeat([0, 1], [60, 1])

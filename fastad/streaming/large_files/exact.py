@@ -171,8 +171,8 @@ class ScorePasses:
             )
         # The order of exact scores may give notes that the order of cells did not.
         if "auc" in values and self._cells is not None:
-            sizes = self._cells.anomalies.sum().item(), self._cells.normals.sum().item()
-            notes += doubts_about(ScoredRun("", None, *sizes, float(values["auc"].high)))
+            auc = float(values["auc"].high)
+            notes += doubts_about(ScoredRun("", None, *self._cells.class_sizes, auc))
         notes = list(dict.fromkeys([*self._notes, *notes]))
         intervals = allowing_for_bounds(self._tied, values, self._measures)
         return BoundedEvaluation(values, self._undefined, notes, intervals)

@@ -231,11 +231,10 @@ def evaluate_cells(
             values[bound.key] = bounds_of(cells, bound)
         except UndefinedMeasureError as error:
             undefined[bound.key] = str(error)
-    n_anomalies, n_normals = cells.anomalies.sum().item(), cells.normals.sum().item()
     n_distinct = len(cells.lowest) if cells.ties.all() else None
     # Below 0.5 whatever the order within cells.
     auc = float(values["auc"].high) if "auc" in values else math.nan
-    run = ScoredRun("", n_distinct, n_anomalies, n_normals, auc)
+    run = ScoredRun("", n_distinct, *cells.class_sizes, auc)
     notes = doubts_about(run)
     few = [bound.unresolved(cells.tied) for bound in measures if bound.key in values]
     notes += dict.fromkeys(note for note in few if note is not None)

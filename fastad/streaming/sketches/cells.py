@@ -154,6 +154,12 @@ class ScoreCells:
         return self.normals.dtype.kind == "f"
 
     @property
+    def class_sizes(self) -> tuple[int, int]:
+        """Numbers of anomalies and normals; of real weights at least one point in each cell."""
+        size = np.count_nonzero if self.is_real else np.sum
+        return int(size(self.anomalies)), int(size(self.normals))
+
+    @property
     def ties(self) -> BoolVector:
         """Which cells are a single score."""
         ties: BoolVector = self.lowest == self.highest
