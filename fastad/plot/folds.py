@@ -1,7 +1,7 @@
 """Scores of fitted detectors, and of the test folds of a cross-validation."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from fastad.detectors.orientation import (
 from fastad.errors import InvalidInputError
 from fastad.evaluation.ranked_scores import RankedScores
 from fastad.ordering.counts import count_scores
-from fastad.ordering.labels import check_labels, check_scores, named_scores, score_name
+from fastad.ordering.labels import Labels, check_labels, check_scores, named_scores, score_name
 from fastad.ordering.membership import Overlap, check_membership
 from fastad.sklearn.adapters import AdaptedDetector
 
@@ -106,19 +106,31 @@ def with_labels(
         yield values_of(y_true, rows, "y"), {name: scores}, weight
 
 
-def rank_detectors(
+class DetectorRows(NamedTuple):
+    """Scores of a detector that have been checked, and their labels."""
+
+    scores: ScoreVector
+    labels: Labels
+    argument: str  # where the scores come from, for messages
+
+    def rank(self) -> RankedScores:
+        """Order the scores."""
+        return RankedScores(count_scores(self.scores, self.labels, self.argument))
+
+
+def check_detectors(
     y_true: ArrayLike,
     y_score: Any,
     sample_weight: ArrayLike | None,
     pos_label: Label | None,
     kinds: Any = None,
     overlap: Overlap = "raise",
-) -> dict[str, RankedScores]:
-    """Check labels and the scores of one detector or many, and order each.
+) -> dict[str, DetectorRows]:
+    """Check labels and the scores of one detector or many.
 
-    With kinds, order the anomalies of each kind of one detector beside all normals.
+    With kinds, return the anomalies of each kind of one detector beside all normals.
     """
-    ranked = {}
+    checked = {}
     if kinds is not None:
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
         detectors = named_scores(y_score, labels.row_index)
@@ -129,11 +141,19 @@ def rank_detectors(
         scores = check_scores(detectors[0][1], labels)
         of_kinds = check_membership(kinds, labels, "kinds", 1, overlap)
         for kind, rows in of_kinds.beside(labels.values == 0):
-            ranked[str(kind)] = RankedScores(count_scores(scores[rows], labels.keep(rows)))
-        return ranked
+            checked[str(kind)] = DetectorRows(scores[rows], labels.keep(rows), "y_score")
+        return checked
     for y, detectors, weight in with_labels(y_true, y_score, sample_weight):
         labels = check_labels(y, sample_weight=weight, pos_label=pos_label)
         for name, values in named_scores(detectors, labels.row_index):
             scores = check_scores(values, labels, name=score_name(name))
-            ranked[name] = RankedScores(count_scores(scores, labels, score_name(name)))
-    return ranked
+            checked[name] = DetectorRows(scores, labels, score_name(name))
+    return checked
+
+
+def rank_detectors(
+    y_true: ArrayLike, y_score: Any, sample_weight: ArrayLike | None, pos_label: Label | None
+) -> dict[str, RankedScores]:
+    """Check labels and the scores of one detector or many, and order each."""
+    checked = check_detectors(y_true, y_score, sample_weight, pos_label)
+    return {name: rows.rank() for name, rows in checked.items()}

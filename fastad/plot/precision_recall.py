@@ -23,9 +23,9 @@ from fastad.plot.curves import (
     refine,
     straight_area,
 )
-from fastad.plot.folds import rank_detectors
+from fastad.plot.folds import check_detectors
 from fastad.plot.legends import Values, legend_labels
-from fastad.uncertainty.rates.bands import PrecisionRecallBand, precision_recall_band_of
+from fastad.uncertainty.rates.bands import PrecisionRecallBand, precision_recall_band
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -170,7 +170,8 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
         fraction = check_prevalence(prevalence)
         requests = read_measures(() if fraction is not None else measures)
         level = check_band(band, confidence_level)
-        ranked = rank_detectors(y_true, y_score, sample_weight, pos_label)
+        checked = check_detectors(y_true, y_score, sample_weight, pos_label)
+        ranked = {name: rows.rank() for name, rows in checked.items()}
 
         def false_alarms(scores: RankedScores) -> FloatVector:
             counts = scores.counts.at_prevalence(fraction)
@@ -181,10 +182,11 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
             values=evaluate_each(ranked, requests),
             false_alarms=map_detectors(ranked, false_alarms),
             bands=map_detectors(
-                ranked if band else {},
-                lambda scores: precision_recall_band_of(
-                    scores.counts,
-                    None,
+                checked if band else {},
+                lambda rows: precision_recall_band(
+                    rows.labels.values,
+                    rows.scores,
+                    sample_weight=rows.labels.weights,
                     simultaneous=band == "simultaneous",
                     confidence_level=level,
                     prevalence=fraction,

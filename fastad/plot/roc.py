@@ -36,10 +36,10 @@ from fastad.plot.curves import (
     step_of,
     straight_area,
 )
-from fastad.plot.folds import rank_detectors
+from fastad.plot.folds import check_detectors
 from fastad.plot.legends import Values, interval_text, legend_labels
 from fastad.streaming.sketches.sketch import ScoreSketch
-from fastad.uncertainty.rates.bands import RocBand, roc_band_of
+from fastad.uncertainty.rates.bands import RocBand, roc_band
 from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
@@ -204,15 +204,20 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
         rates = read_points(fpr, Rate(sequence=True), "fpr")
         requests = read_measures(measures, rates)
         level = check_band(band, confidence_level)
-        ranked = rank_detectors(y_true, y_score, sample_weight, pos_label, kinds, overlap)
+        checked = check_detectors(y_true, y_score, sample_weight, pos_label, kinds, overlap)
+        ranked = {name: rows.rank() for name, rows in checked.items()}
         display = cls(
             map_detectors(ranked, RankedScores.roc_curve),
             values=evaluate_each(ranked, requests),
             marks=map_detectors(ranked, lambda scores: [_mark(scores, r) for r in rates]),
             bands=map_detectors(
-                ranked if band else {},
-                lambda scores: roc_band_of(
-                    scores.counts, None, simultaneous=band == "simultaneous", confidence_level=level
+                checked if band else {},
+                lambda rows: roc_band(
+                    rows.labels.values,
+                    rows.scores,
+                    sample_weight=rows.labels.weights,
+                    simultaneous=band == "simultaneous",
+                    confidence_level=level,
                 ),
             ),
             n_normals=class_sizes(ranked)["n_normals"],

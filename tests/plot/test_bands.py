@@ -96,14 +96,21 @@ def test_bands_from_results_in_any_order() -> None:
     assert list(drawn.bands_) == ["a"]
 
 
-def test_integer_weights_count_rows_and_real_ones_are_refused() -> None:
+def test_integer_weights_count_rows_and_real_ones_are_those_of_the_bands() -> None:
+    weights = np.random.default_rng(0).uniform(0.5, 1.5, 400)
+    weights[7] = 0
+    y, s = LABELS.repeat(400)[::65], np.random.default_rng(1).normal(size=400)
+    roc = picture(RocCurveDisplay, y, s, sample_weight=weights, band="pointwise")
+    of_tpr = roc_band(y, s, sample_weight=weights)
+    assert corners(roc.bands_["score"]) == bounds(of_tpr.fpr, of_tpr)
+    pr = picture(PrecisionRecallDisplay, y, s, sample_weight=weights, band="pointwise")
+    of_precision = precision_recall_band(y, s, sample_weight=weights)
+    assert corners(pr.bands_["score"]) == bounds(of_precision.recall, of_precision)
     for show in (RocCurveDisplay, PrecisionRecallDisplay):
         weights = np.full(65, 2)
         display = picture(show, LABELS, SCORES["tied"], sample_weight=weights, band="pointwise")
         twice = picture(show, LABELS.repeat(2), SCORES["tied"].repeat(2), band="pointwise")
         assert corners(display.bands_["score"]) == corners(twice.bands_["score"])
-        with pytest.raises(fastad.InvalidInputError, match="sample_weight must contain integers"):
-            picture(show, LABELS, SCORES["tied"], sample_weight=weights / 4, band="pointwise")
 
 
 def test_bad_bands_are_named() -> None:
