@@ -120,6 +120,8 @@ class VolumeDisplay(drawing.Display):
     ) -> "Self":
         """Draw the volumes, and their intervals beside the lines; return the display.
 
+        Of a volume that is only bounded, the interval alone is drawn.
+
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
@@ -140,10 +142,12 @@ class VolumeDisplay(drawing.Display):
         }
         axes = drawing.open_axes(ax, estimates, 1)
         paths = {
-            name: (rates, np.array([volume.value for volume in volumes]))
+            # A mere bound has its interval, and no value.
+            name: (rates, np.array([math.nan if x.is_bound else x.value for x in volumes]))
             for name, volumes in estimates.items()
         }
-        self.lines_ = drawing.draw_detectors(axes, paths, line_kw)
+        # Marks show a value between bounds, or of a single rate, which no line goes to.
+        self.lines_ = drawing.draw_detectors(axes, paths, {"marker": ".", **(line_kw or {})})
         for name, line in self.lines_.items():
             low = np.array([volume.low for volume in estimates[name]])
             high = np.array([volume.high for volume in estimates[name]])

@@ -36,6 +36,23 @@ def test_intervals_are_filled_in_the_colour_of_the_line() -> None:
     assert np.isclose(heights, low).any()
 
 
+def test_a_mere_bound_has_an_interval_and_no_value() -> None:
+    """The normal region at FPR 0.6 is an edge of the box, on which no draw falls."""
+    edge = {"a": lambda rows: (rows[:, 0] > 0).astype(float)}
+    rows, box = np.eye(2).repeat(50, axis=0), fastad.Box([0, 0], [1, 1])
+    volumes = fastad.volumes(
+        edge, rows, np.zeros(100), fpr=[0.6, 0.4], box=box, method="uniform", n_draws=1000, rng=0
+    )
+    bound = volumes["a"]["vol@0.6"]
+    assert bound.is_bound
+    display = VolumeDisplay(volumes).plot(new_axes())
+    assert np.isnan(y_of(display.line_)).tolist() == [False, True]
+    assert display.line_.get_marker() == "."
+    heights = np.asarray(display.ax_.collections[0].get_paths()[0].vertices)[:, 1]
+    assert np.isclose(heights, bound.high).any()
+    assert (heights == 0).any()
+
+
 def test_what_is_no_table_of_volumes_is_refused() -> None:
     with pytest.raises(TypeError, match=r"volumes must be a fastad\.regions\.Volumes; found dict"):
         VolumeDisplay({"a": 1})  # type: ignore[arg-type]
