@@ -41,7 +41,8 @@ class Criterion(Record):
         not.
     low, high : float
         Ends of the interval, which allows for the draws of test points and of the volumes, and for
-        bias. NaN where most replicates are undefined, and of one test point.
+        bias. NaN of one test point or one replicate, and where most replicates of volumes that are
+        not counted are undefined.
     log_value, log_low, log_high : float
         Natural logarithms of these.
     sampling_error, monte_carlo_error : float

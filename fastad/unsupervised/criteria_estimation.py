@@ -15,9 +15,10 @@ from fastad._core.types import FloatMatrix, FloatVector, ScoreVector, ShortVecto
 from fastad._kernels.curves import level_sets as kernels
 from fastad.errors import UndefinedMeasureError
 from fastad.uncertainty.comparisons.corrections import error_degrees_of_freedom
+from fastad.uncertainty.samples.closed_forms import clopper_pearson, student_over_normal
 from fastad.unsupervised.criteria import EXCESS_MASS, Criteria, CriteriaPlan, Criterion
 from fastad.unsupervised.excess_mass import excess_mass_curve
-from fastad.unsupervised.levels import LARGEST_LOG, LevelSets, Volumes
+from fastad.unsupervised.levels import LARGEST_LOG, LevelSets, Volumes, log
 from fastad.unsupervised.mass_volume import Window, mass_volume_curve
 
 # Replicates that estimate the errors of test and of uniform points by themselves to a twentieth.
@@ -26,6 +27,9 @@ _N_PARTS = 200
 # shows only this part of it: 0.55-0.58 for Gaussian data in 2 and 5 features, 300 to 2 000 test
 # points. Means of volumes are right.
 _EM_BIAS_SHOWN = 4 / 7
+# Where fewer uniform points decide a criterion, its logarithm is not nearly normal: of 3 expected
+# points, normal intervals at 95 % covered EM in 0.83 and MV in 0.91 of 400 samples.
+_FEW_INSIDE = 10
 # Points of a thread between two checks whether it is to stop.
 _POINTS_A_STEP = 10_000_000
 
@@ -102,8 +106,8 @@ def estimate_with_points(
         log_low, log_high = student_interval(
             area.log_value, spread, df, plan.level, bias_shown=area.bias_shown
         )
-        if area.log_value == -math.inf:
-            log_low, log_high = -math.inf, _log_bound_of_zero(levels, plan)
+        if levels.n_uniform is not None and area.n_inside < _FEW_INSIDE and not area.reason:
+            log_low, log_high = _interval_of_few(area, replicates[:, k], levels.n_uniform, plan)
         if levels.n_test < 2:  # resamples of one test point are itself
             log_low = log_high = math.nan
         criteria.append(
@@ -189,7 +193,14 @@ class _Area(NamedTuple):
     value: float
     log_value: float
     bias_shown: float
+    log_of_one: float = 0.0  # its logarithm if one uniform point decided it
+    power: int = 1  # of the number of points that it is proportional to
     reason: str = ""
+
+    @property
+    def n_inside(self) -> float:
+        """Number of uniform points that decide the area."""
+        return exp(self.power * (self.log_value - self.log_of_one))
 
 
 def _areas(levels: LevelSets, plan: CriteriaPlan) -> tuple[_Area, _Area]:
@@ -197,23 +208,48 @@ def _areas(levels: LevelSets, plan: CriteriaPlan) -> tuple[_Area, _Area]:
     excess, volume = excess_mass_curve(levels), mass_volume_curve(levels)
     try:
         area, log_area = excess.area(plan.excess_mass), excess.log_area(plan.excess_mass)
-        em = _Area(area, log_area, _EM_BIAS_SHOWN)
     except UndefinedMeasureError as error:
-        em = _Area(math.nan, math.nan, _EM_BIAS_SHOWN, str(error))
-    return em, _Area(volume.area(*plan.mass), volume.log_area(*plan.mass), 1.0)
-
-
-def _log_bound_of_zero(levels: LevelSets, plan: CriteriaPlan) -> float:
-    """Return the logarithm of an upper bound on MV where no uniform point fell inside.
-
-    The largest fraction that may have no such point (Clopper and Pearson), over the width.
-    """
-    if levels.n_uniform is None:
-        return math.nan
+        em = _Area(math.nan, math.nan, _EM_BIAS_SHOWN, reason=str(error))
+    else:
+        log_of_one = log_area
+        if levels.inside is not None:  # in the smallest set that the area depends on
+            most = math.floor(plan.excess_mass * levels.n_test)
+            index = int(np.searchsorted(levels.masses, most, "right"))
+            log_of_one += math.log(levels.inside[index])
+        em = _Area(area, log_area, _EM_BIAS_SHOWN, log_of_one, -1)
     low, high = plan.mass
-    alpha = (1 - plan.level) / 2
-    fraction = -math.expm1(math.log(alpha) / levels.n_uniform)
-    return levels.box.log_times(fraction * float(high - low))
+    log_of_one = levels.log_unit + math.log(high - low)
+    return em, _Area(volume.area(low, high), volume.log_area(low, high), 1.0, log_of_one)
+
+
+def _interval_of_few(
+    area: _Area, replicates: FloatVector, n_uniform: int, plan: CriteriaPlan
+) -> tuple[float, float]:
+    """Return the ends of an area that few uniform points decide, as logarithms.
+
+    Clopper and Pearson's interval of as many equal points as say as much. A point that is inside
+    some of the sets counts in part; of points that are missing, one may count as a whole (Fay and
+    Feuer, "Confidence intervals for directly standardized rates", 1997).
+    """
+    n_inside, alpha = area.n_inside, 1 - plan.level
+    # EM is undefined where no point is inside.
+    logs = np.nan_to_num(area.power * (replicates - area.log_of_one), nan=-math.inf)
+    counts = np.exp(logs)
+    variance, log_low = 0.0, -math.inf
+    if n_inside > 0:
+        if counts.shape[0] < 2:
+            return math.nan, math.nan
+        df = error_degrees_of_freedom(math.inf, counts.shape[0])
+        # Without any variance all points are inside.
+        variance = float(counts.var(ddof=1)) * student_over_normal(alpha, df) ** 2 or n_inside
+        n = n_uniform * n_inside / variance
+        low, _ = clopper_pearson(n_inside**2 / variance, n, alpha)
+        log_low = log(min(low * n_uniform, n_inside))
+    n = n_uniform * (n_inside + 1) / (variance + 1)
+    _, high = clopper_pearson((n_inside + 1) ** 2 / (variance + 1) - 1, n, alpha)
+    log_high = log(max(high * n_uniform, n_inside))
+    low_end, high_end = sorted(area.log_of_one + area.power * end for end in (log_low, log_high))
+    return low_end, high_end
 
 
 class Spread(NamedTuple):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
@@ -307,14 +308,32 @@ def test_an_undefined_em_has_a_reason_and_is_left_out_of_rankings() -> None:
     assert json.loads(result.to_json()) == result.to_dict()
 
 
-def test_a_value_without_an_interval_is_told() -> None:
+@pytest.mark.parametrize("k", [1, 3, 9])
+def test_of_few_uniform_points_inside_intervals_are_those_of_their_number(k: int) -> None:
+    """Test points of one score have one level set, of a volume V: EM falls by V up to 0.1 / V."""
+    uniform = np.where(np.arange(1000) < k, 0.0, 1.0)
+    result = emmv({"a": np.zeros(50)}, {"a": uniform}, 1.0, rng=0, n_resamples=2000)["a"]
+    low, high = binomtest(k, 1000).proportion_ci(method="exact")
+    ends = [result.mv.low / 0.099, result.mv.high / 0.099]
+    ends += [0.095 / result.em.high, 0.095 / result.em.low]
+    assert ends == pytest.approx([low, high] * 2, rel=0.15)
+
+
+def test_an_interval_allows_for_undefined_replicates() -> None:
     """EM is defined, most of its replicates are not."""
     test, uniform = {"a": np.arange(10.0)}, {"a": [8.5, *[20.0] * 100]}
-    result = emmv(test, uniform, 1.0, rng=0)
+    em = emmv(test, uniform, 1.0, rng=0)["a"].em
+    assert 2 * em.n_undefined > em.n_resamples
+    # One point is inside: there may be as many as where none is, by the inverse of which EM falls.
+    most = 101 * binomtest(0, 101).proportion_ci(method="exact").high
+    assert 0 < em.low < em.value / most < em.value < em.high < math.inf
+
+
+def test_a_value_without_an_interval_is_told() -> None:
+    test, uniform = {"a": np.arange(10.0)}, {"a": [8.5, *[20.0] * 100]}
+    result = emmv(test, uniform, 1.0, rng=0, n_resamples=1)
     em = result["a"].em
     assert em.value > 0
-    assert 2 * em.n_undefined > em.n_resamples
-    assert math.isnan(em.low)
     assert str(em) == f"{em.value:.3g} [nan, nan]"
     assert str(em) in str(result)
     assert json.loads(result.to_json())
