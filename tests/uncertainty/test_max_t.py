@@ -76,3 +76,16 @@ def test_four_degrees_of_freedom_of_the_data_suffice() -> None:
     for df, differs in ((3.9, False), (4.0, True)):
         larger = significantly_larger(values, replicates, np.full(2, df), 0.95)
         assert larger.tolist() == [[False, False], [differs, False]]
+
+
+@pytest.mark.parametrize("undefined", [-math.inf, math.nan])
+def test_more_undefined_replicates_than_the_level_allows_leave_a_pair_open(
+    undefined: float,
+) -> None:
+    """The largest differences may be among them."""
+    values = np.array([0.0, 100.0])
+    replicates = values + np.random.default_rng(0).normal(size=(1000, 2))
+    for n_undefined, differs in ((50, True), (51, False)):
+        replicates[:n_undefined, 0] = undefined
+        larger = significantly_larger(values, replicates, np.full(2, math.inf), 0.95)
+        assert larger.tolist() == [[False, False], [differs, False]]

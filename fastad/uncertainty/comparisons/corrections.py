@@ -117,7 +117,8 @@ def significantly_larger(
         with np.errstate(invalid="ignore"):  # of infinities
             differences = replicates[:, i] - replicates[:, j]
         defined = differences[np.isfinite(differences)]
-        if 2 * defined.shape[0] <= differences.shape[0] or defined.shape[0] < 2:
+        # What undefined replicates would be may lie beyond all others.
+        if defined.shape[0] < max(level * differences.shape[0], 2):
             continue
         mean, deviation = defined.mean(), defined.std(ddof=1)
         if deviation > 0 and np.isfinite(values[i] - values[j]):
