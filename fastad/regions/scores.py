@@ -160,7 +160,7 @@ class _Batch(BlockScore):
     on_threads = False
 
     def __init__(self, function: Callable[[FloatMatrix], Any], *, says_why: bool = False) -> None:
-        # Whether its errors name the detector and the reason, as a scorer's errors do.
+        # Whether its errors tell by themselves which detector raised them, and why.
         self._function, self._says_why = function, says_why
         self._batches = Batches()
 
@@ -240,7 +240,8 @@ def _block_score(detector: Detector, n_features: int, argument: str) -> BlockSco
             )
         if scorer.on_threads:
             return _Compiled(scorer)
-        return _Batch(scorer.score_samples, says_why=True)
+        # A single detector raises its own errors; of several, they say which one it was.
+        return _Batch(scorer.score_samples, says_why=argument == "detector")
     if isinstance(detector, Dispatcher):
         return _Jitted(detector, n_features)
     if not callable(detector):

@@ -174,6 +174,26 @@ def test_detectors_without_a_compiled_form_score_batch_by_batch() -> None:
     )
 
 
+@pytest.mark.filterwarnings("ignore::fastad.errors.BatchScorerWarning")
+def test_of_several_detectors_an_error_tells_which_one_raised_it() -> None:
+    """A single detector raises its own error."""
+
+    class Broken(SGDOneClassSVM):  # type: ignore[misc]
+        def score_samples(self, rows: Any) -> Any:
+            raise KeyError("no such thing")
+
+    broken = Broken().fit(X)
+    with pytest.raises(KeyError, match="no such thing"):
+        fastad.volume(broken, 0.0, BOX, **OPTIONS)
+    several = {"sum": lambda rows: rows.sum(axis=1), "broken": broken}
+    message = r"detectors\['broken'\] raised KeyError \('no such thing'\) on"
+    with pytest.raises(InvalidInputError, match=message) as caught:
+        fastad.volumes(several, X, np.zeros(len(X)), fpr=0.1)
+    assert isinstance(caught.value.__cause__, KeyError)
+    with pytest.raises(InvalidInputError, match=message):
+        fastad.evaluate_unsupervised(several, X, n_draws=100)
+
+
 @pytest.mark.parametrize(
     ("score", "message"),
     [
