@@ -355,15 +355,19 @@ def _legend_label(region: DecisionRegion) -> str:
 
 def _boundary(axes: "Axes", score_map: ScoreMap, volume: VolumeEstimate) -> drawing.Path:
     """Return the isoline of a threshold, its pieces separated by NaN."""
-    # A point at the threshold is outside, one that matplotlib finds at the level is inside.
-    level = np.nextafter(volume.threshold, -np.inf)
-    finite = score_map.scores[np.isfinite(score_map.scores)]
-    if not finite.size or not finite.min() <= level < finite.max():
-        # The region contains no point of the grid, or all.
+    scores = score_map.scores
+    inside = scores[~np.isnan(scores)] < volume.threshold
+    if inside.all() or not inside.any():
+        # The region contains all points of the grid, or none.
         return np.array([np.nan]), np.array([np.nan])
-    drawn = axes.contour(
-        score_map.x, score_map.y, np.ma.masked_invalid(score_map.scores), levels=[level]
-    )
+    finite = scores[np.isfinite(scores)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    # Infinite scores have a boundary too: they are drawn beyond all others.
+    room = high - low or abs(high) or 1.0
+    drawable = np.ma.masked_invalid(np.clip(scores, low - room, high + room))
+    # A point at the threshold is outside, one that matplotlib finds at the level is inside.
+    level = np.clip(np.nextafter(volume.threshold, -np.inf), low - room / 2, high + room / 2)
+    drawn = axes.contour(score_map.x, score_map.y, drawable, levels=[level])
     pieces = [piece for piece in drawn.allsegs[0] if len(piece)]
     drawn.remove()
     gap = np.full((1, 2), np.nan)

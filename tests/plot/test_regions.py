@@ -199,6 +199,17 @@ def test_regions_in_pieces_are_drawn_in_pieces() -> None:
     assert len(pieces(display, "vol@0.7")) == 2
 
 
+@pytest.mark.parametrize("threshold", [2.0, np.inf])
+def test_a_region_that_infinite_scores_bound_has_a_boundary(threshold: float) -> None:
+    """Scores of 0 to 0.5 at distances up to 0.5, and infinite ones beyond."""
+    away = np.hypot(*np.meshgrid(AXIS, AXIS))
+    scores = np.where(away > 0.5, np.inf, away)
+    display = DecisionRegionDisplay(ScoreMap(AXIS, AXIS, scores), [region(threshold)])
+    (boundary,) = pieces(display.plot(new_axes()), "vol@0.05")
+    ends = boundary[np.isfinite(boundary[:, 0])]
+    assert distance(ends) == pytest.approx(np.full(len(ends), 0.5), abs=2 * (AXIS[1] - AXIS[0]))
+
+
 def test_infinite_scores_leave_holes() -> None:
     scores = circles(0.5).scores.copy()
     scores[0, 0] = np.inf
