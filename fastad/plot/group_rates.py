@@ -150,4 +150,5 @@ class RateComparisonDisplay(drawing.Display):
 def _name_of(point: OperatingPoint) -> str:
     if point.fpr is not None:
         return f"FPR {point.fpr:g}"
-    return f"threshold {point.threshold:g}"
+    x = point.threshold  # integers have all digits, as in the keys of measures
+    return f"threshold {x:d}" if isinstance(x, int) else f"threshold {x:g}"

@@ -41,6 +41,13 @@ def test_each_group_has_a_row_at_each_operating_point() -> None:
     )
 
 
+def test_thresholds_that_are_integers_have_all_digits() -> None:
+    scores, thresholds = 1_000_000 + np.arange(400), [1_000_100, 1_000_101]
+    result = fastad.evaluate(Y, scores, kinds=KIND, threshold=thresholds, measures=["tpr"])
+    display = RateComparisonDisplay.from_evaluation(result["score"])
+    assert list(display.rates) == ["threshold 1000100", "threshold 1000101"]
+
+
 def test_segments_have_the_highest_rate_at_the_top() -> None:
     result = fastad.evaluate(Y, S, segments=KIND, threshold=1.0, measures=["fpr"])["score"]
     display: Any = RateComparisonDisplay.from_evaluation(result, part="segments")
