@@ -150,9 +150,9 @@ class DecisionCurveDisplay(LabelledDisplay, CurvesDisplay[DecisionCurve]):
         prevalence = float(np.mean(prevalences))
         # Over the whole axis, however few thresholds the curves have.
         grid = np.array(_THRESHOLDS)
-        drawing.draw_reference(
-            axes, grid, prevalence - (1 - prevalence) * grid / (1 - grid), "all flagged"
-        )
+        benefit = prevalence - (1 - prevalence) * grid / (1 - grid)
+        # The number, because a second display on the axes may have another one.
+        drawing.draw_reference(axes, grid, benefit, f"all flagged ({prevalence:.3g})")
         drawing.draw_reference(axes, grid, np.zeros_like(grid), "none flagged")
         paths = {name: (x.thresholds, x.net_benefit) for name, x in self.curves.items()}
         self.lines_ = drawing.draw_detectors(axes, paths, line_kw)

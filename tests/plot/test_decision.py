@@ -38,11 +38,22 @@ def test_lines_are_net_benefit_by_its_definition(weights: Any) -> None:
         np.testing.assert_array_equal(x_of(line), thresholds)
         expected = [by_definition(SCORES[name], x, used) for x in thresholds]
         np.testing.assert_allclose(y_of(line), expected, atol=1e-12)
-    assert legend_of(display.ax_) == ["all flagged", "none flagged", "a", "b"]
+    share = used[LABELS == 1].sum() / used.sum()
+    assert legend_of(display.ax_) == [f"all flagged ({share:.3g})", "none flagged", "a", "b"]
     everything, nothing = display.ax_.lines[:2]
     expected = [by_definition(np.ones(100), x, used) for x in x_of(everything)]
     np.testing.assert_allclose(y_of(everything), expected, atol=1e-12)
     assert not y_of(nothing).any()
+
+
+def test_samples_of_other_proportions_have_a_line_of_their_own() -> None:
+    ax = new_axes()
+    for labels in (LABELS, 1 - LABELS, LABELS):
+        DecisionCurveDisplay.from_predictions(labels, SCORES["a"], ax=ax)
+    drawn = {str(line.get_label()): float(y_of(line)[-1]) for line in ax.lines}
+    # At the threshold 0.99 the odds are 99.
+    assert drawn["all flagged (0.3)"] == pytest.approx(0.3 - 0.7 * 99)
+    assert drawn["all flagged (0.7)"] == pytest.approx(0.7 - 0.3 * 99)
 
 
 def test_thresholds_and_existing_curves() -> None:
