@@ -67,6 +67,12 @@ class RateComparisonDisplay(drawing.Display):
         first, *others = self.rates.values()
         if any(list(each.names) != list(first.names) for each in others):
             raise InvalidInputError("rates must be of the same groups; found others")
+        # The axis names one kind of rates and one level.
+        for name in ("noun", "confidence_level"):
+            found = {getattr(each, name) for each in self.rates.values()}
+            if len(found) > 1:
+                shown = ", ".join(map(str, sorted(found)))
+                raise InvalidInputError(f"rates must have one {name}; found {shown}")
 
     @classmethod
     def from_evaluation(

@@ -84,5 +84,8 @@ def test_other_rates_are_refused() -> None:
     one, two = (fastad.uncertainty.compare_rates([1], [2], names=[name]) for name in "ab")
     with pytest.raises(InvalidInputError, match="rates must be of the same groups"):
         RateComparisonDisplay({"x": one, "y": two})
+    narrow = fastad.uncertainty.compare_rates([1], [2], names=["a"], confidence_level=0.5)
+    with pytest.raises(InvalidInputError, match="must have one confidence_level; found"):
+        RateComparisonDisplay({"x": one, "y": narrow})
     with pytest.raises(InvalidTypeError, match="rates must be a RateComparison"):
         RateComparisonDisplay(0.5)  # type: ignore[arg-type]
