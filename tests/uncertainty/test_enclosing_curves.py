@@ -172,7 +172,7 @@ def test_some_corners_of_large_samples_have_the_quantiles_of_all(is_tied: bool) 
     keys = ("auc", "ap", "eer", "tpr@0.01", "fpr@tpr0.9", "auc@tpr0.9", "precision@recall0.5")
     measures = [bind(key, {}) for key in keys]
     some = fiducial_values(counts, measures, 1000, np.uint64(1))
-    all_corners = {"_MOST_CORNERS": 10**6, "_MOST_CORNERS_OF_AREAS": 10**6}
+    all_corners: dict[str, Any] = {"_MOST_CORNERS": 10**6, "_MOST_CORNERS_OF_AREAS": 10**6}
     with mock.patch.multiple(enclosing_curves, **all_corners):
         every = fiducial_values(counts, measures, 1000, np.uint64(2))
     assert not np.array_equal(some, every)
@@ -200,7 +200,7 @@ def test_corners_of_few_samples_are_all_drawn() -> None:
     deviations = every.std(axis=2)
     np.testing.assert_allclose(some.std(axis=2), deviations, rtol=0.1)
     np.testing.assert_array_less(abs(some.mean(axis=2) - every.mean(axis=2)), 0.15 * deviations)
-    if_kept = enclosing_curves._resolved(count(labels, scores), np.arange(2 * n), 2**12)
+    if_kept = enclosing_curves._resolved(count(labels, scores), np.arange(2 * n + 1), 2**12)
     assert if_kept[:10].tolist() == list(range(10))
 
 

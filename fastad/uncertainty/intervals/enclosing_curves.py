@@ -54,9 +54,9 @@ _ALPHA_OF_STEP = 0.05
 # Twice an area in counts must fit into 64 bits.
 _AREA_BITS = 61
 # Corners of a random curve, about. Of 10^5 samples, half of them anomalous, with ties or without,
-# and of 3 000 anomalies and 3 10^5 normals, the ends of areas differ by at most 0.04 of a width from
-# those of all corners, by chance: ends of two draws of all differ as much. At 2^10 corners the ends
-# of the best precision at a recall differ by up to 0.46, at 2^12 by 0.08.
+# and of 3 000 anomalies among 3 10^5 normals, the ends of areas differ by at most 0.04 of a width
+# from those of all corners, as those of two draws of all corners do. At 2^10 corners the ends of
+# the best precision at a recall differ by up to 0.46, at 2^12 by 0.08.
 _MOST_CORNERS, _MOST_CORNERS_OF_AREAS = 2**12, 2**10
 _AREAS = ("roc_auc", "average_precision", "pr_auc", "auc_at_fpr", "auc_at_tpr")
 # Corners, and most random curves, that are drawn together: they stay in a core's cache.
@@ -314,17 +314,14 @@ def fiducial_values(
     curve: at most twice the anomalies, however many normal samples there are, and some 4 000.
     """
     values = np.empty((len(measures), 2, n_resamples))
-    are_areas = np.array([bound.measure.name in _AREAS for bound in measures])
-    groups = [np.flatnonzero(are_areas == is_area) for is_area in np.unique(are_areas)]
-    for part, group in enumerate(groups):
-        values[group] = _values_on_curves(
-            counts,
-            [measures[i] for i in group],
-            n_resamples,
-            key,
-            _MOST_CORNERS_OF_AREAS if are_areas[group[0]] else _MOST_CORNERS,
-            part_of(progress, part, len(groups)),
-        )
+    groups: dict[int, list[int]] = {}
+    for i, bound in enumerate(measures):
+        is_area = bound.measure.name in _AREAS
+        groups.setdefault(_MOST_CORNERS_OF_AREAS if is_area else _MOST_CORNERS, []).append(i)
+    for part, (most, group) in enumerate(groups.items()):
+        of_group = [measures[i] for i in group]
+        reported = part_of(progress, part, len(groups))
+        values[group] = _values_on_curves(counts, of_group, n_resamples, key, most, reported)
     return values
 
 
