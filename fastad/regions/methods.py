@@ -183,7 +183,7 @@ def _split_at_each(
         run = split(cube, some[0], n_draws // len(groups), plan.rng, progress, points)
         first = None if plan.first is None else (plan.first[0], plan.first[1][group])
         estimates += estimates_of(run, some, plan.level, cube.n_scored, first)
-        problems += mixing_problems(run, some[0])
+        problems += mixing_problems(run, some[0], some[-1])
         n_scored += cube.n_scored
     estimates = [replace(estimate, n_scored=n_scored) for estimate in rising(estimates)]
     return [estimates[k] for k in back], list(dict.fromkeys(problems))

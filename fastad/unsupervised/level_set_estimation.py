@@ -18,7 +18,7 @@ from fastad.detectors.scorer import check_columns, check_samples
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box, box_of
 from fastad.regions.methods import CANDIDATES, ENOUGH_INSIDE, FIRST_DRAWS
-from fastad.regions.scores import BlockScore, Cube, Detector, block_score
+from fastad.regions.scores import BlockScore, Cube, Detector, block_score, into_cube
 from fastad.regions.splitting.diagnostics import warn_of_mixing
 from fastad.regions.splitting.estimation import log_fractions, mixing_problems
 from fastad.regions.splitting.repeats import split
@@ -124,7 +124,7 @@ def level_sets(
     with thread_limit(n_threads), reporting(progress, "points") as report:
         options = options._replace(progress=report)
         estimator = LevelSetEstimator(scored, region, generator)
-        levels, _ = estimator.level_sets(scored.of_rows(samples), options)
+        levels, _ = estimator.level_sets(samples, scored.of_rows(samples), options)
     warn_of_mixing(estimator.mixing_problems)
     return levels
 
@@ -190,9 +190,12 @@ class LevelSetEstimator:
         self._draws = Draws(box, self._rng.integers(2**64, dtype=np.uint64))
 
     def level_sets(
-        self, y_score: FloatVector, options: LevelSetOptions
+        self, samples: FloatMatrix, y_score: FloatVector, options: LevelSetOptions
     ) -> tuple[LevelSets, FloatVector | None]:
-        """Return the level sets, and the scores of the uniform points if they were counted."""
+        """Return the level sets, and the scores of the uniform points if they were counted.
+
+        The test points show parts of the sets that particles of splitting have missed.
+        """
         first, progress = empty_scores(0), options.progress
         if options.method == "auto":
             budget = options._replace(method="uniform").budget()
@@ -206,7 +209,7 @@ class LevelSetEstimator:
             others = self._scores(first.shape[0], options.budget(), progress)
             drawn = np.concatenate([first, others])
             return level_sets_of_scores(y_score, drawn, check_extent(self.box)), drawn
-        return self._repeated(y_score, options), None
+        return self._repeated(samples, y_score, options), None
 
     def _scores(self, start: int, n_draws: int, progress: Progress | None) -> FloatVector:
         """Return the scores of the draws from a number on."""
@@ -222,7 +225,9 @@ class LevelSetEstimator:
                 progress(end, n_draws)
         return scores
 
-    def _repeated(self, y_score: FloatVector, options: LevelSetOptions) -> LevelSets:
+    def _repeated(
+        self, samples: FloatMatrix, y_score: FloatVector, options: LevelSetOptions
+    ) -> LevelSets:
         """Return level sets whose volumes independent repeats estimate."""
         distinct, counts = np.unique(y_score, return_counts=True)
         masses = np.cumsum(counts)
@@ -233,7 +238,7 @@ class LevelSetEstimator:
         finite = above[np.isfinite(above)]
         logs = np.zeros((_FEWEST_REPEATS, 0))
         if finite.shape[0]:
-            logs = self._log_fractions(finite, options)
+            logs = self._log_fractions(samples, finite, options)
         if finite.shape[0] < above.shape[0]:
             logs = np.concatenate([logs, np.zeros((logs.shape[0], 1))], axis=1)
         reached = np.isfinite(logs).all(axis=0)
@@ -252,7 +257,9 @@ class LevelSetEstimator:
             None,
         )
 
-    def _log_fractions(self, above: FloatVector, options: LevelSetOptions) -> FloatMatrix:
+    def _log_fractions(
+        self, samples: FloatMatrix, above: FloatVector, options: LevelSetOptions
+    ) -> FloatMatrix:
         """Return logarithms of the fractions below rising thresholds, by repeats."""
         cube = Cube(self.box, self.score)
         if options.method == "sobol":
@@ -266,6 +273,7 @@ class LevelSetEstimator:
                 fractions: FloatMatrix = np.log(counts / size)
             return fractions
         lowest = float(above[0])
-        run = split(cube, lowest, options.budget(), self._rng, options.progress, curve=True)
-        self.mixing_problems = mixing_problems(run, lowest)
+        points = into_cube(self.box, samples, self._rng)
+        run = split(cube, lowest, options.budget(), self._rng, options.progress, points, curve=True)
+        self.mixing_problems = mixing_problems(run, lowest, float(above[-1]))
         return log_fractions(run, above)

@@ -304,7 +304,7 @@ def evaluate_unsupervised(
             estimator = LevelSetEstimator(score, region, np.random.default_rng(seed))
             with naming(f"detectors[{name!r}]"):
                 y_score = score.of_rows(samples)
-                levels, drawn = estimator.level_sets(y_score, options)
+                levels, drawn = estimator.level_sets(samples, y_score, options)
             warn_of_mixing(estimator.mixing_problems)
             points = PointLevels.of(levels, y_score, drawn, number)
             estimates[name] = estimate_with_points(levels, points, plan)

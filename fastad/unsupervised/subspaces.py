@@ -236,7 +236,7 @@ def _evaluate_detector(
     y_score = estimator.score.of_rows(rows)
     lowest = min(plan.mass[0], plan.excess_mass)
     options = LevelSetOptions("uniform", n_draws, lowest, None)
-    levels, _ = estimator.level_sets(y_score, options)
+    levels, _ = estimator.level_sets(rows, y_score, options)
     n_lowest = float(lowest * levels.n_test)
     inside = np.interp(n_lowest, levels.masses, np.asarray(levels.inside))
     # Points that all have one score have no sets around them in which others could come down.
@@ -244,7 +244,7 @@ def _evaluate_detector(
         # EM may be undefined because the detector is so good: volumes are too small to be hit.
         options = options._replace(method="splitting", n_draws=max(n_draws, _FEWEST_CALLS))
         try:
-            by_splitting, _ = estimator.level_sets(y_score, options)
+            by_splitting, _ = estimator.level_sets(rows, y_score, options)
         except InvalidInputError as error:
             # Otherwise not all repeats have found a volume.
             if error.argument != "n_draws":

@@ -15,6 +15,7 @@ from fastad.errors import InsufficientMixingWarning
 from fastad.regions.scores import block_score
 from fastad.unsupervised import level_sets
 from fastad.unsupervised.level_set_estimation import LevelSetEstimator, LevelSetOptions
+from tests.support import hidden
 from tests.support.detector_levels import Array, Keeper, bits, normal, scorer
 from tests.support.volumes import KINDS, Counting, norm, norm_of_point
 
@@ -287,7 +288,7 @@ def test_the_estimator_keeps_the_scores_of_the_same_uniform_points(n_draws: int)
     for method in ("auto", "uniform"):
         estimator = LevelSetEstimator(block_score(score, 2), box, np.random.default_rng(3))
         options = LevelSetOptions.of(method, n_draws, Fraction(0))
-        _, scores = estimator.level_sets(norm(X), options)
+        _, scores = estimator.level_sets(X, norm(X), options)
         assert scores is not None
         drawn.append(scores.tolist())
     assert drawn[0] == drawn[1]
@@ -300,3 +301,15 @@ def test_few_draws_are_uniform_ones_in_many_features_too() -> None:
     X = np.random.default_rng(0).normal(size=(2000, 12))
     levels = level_sets(lambda Z: np.sqrt((Z**2).sum(axis=1)), X, n_draws=1000, rng=0)
     assert levels.n_uniform == 1000
+
+
+@pytest.mark.slow
+def test_test_points_show_a_set_that_particles_have_missed() -> None:
+    """No score leads into the needle, and a draw meets it with a probability of 6e-7."""
+    region, rng = hidden.needle_in_valley(10), np.random.default_rng(0)
+    X = region.inside(rng, 300, 10)
+    with pytest.warns(InsufficientMixingWarning, match="times as much of the region as particles"):
+        levels = level_sets(region.jitted, X, box=region.box, lowest_mass=0.9, rng=0)
+    threshold = float(np.sort(region.batch(X))[math.ceil(0.9 * 300) - 1])
+    log_volume = math.log(sum((2 * half) ** 10 for half in hidden._halves(threshold)))
+    assert abs(levels.log_volumes()[1] - log_volume) < 0.5

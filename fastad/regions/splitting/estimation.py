@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from scipy.special import chdtrc, stdtrit
 
+from fastad._core.floats import exp
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad.regions.results import VolumeEstimate, from_log_fraction, rising
 from fastad.regions.splitting.bridge import Bridge
@@ -245,8 +246,8 @@ def _condition(repeats: Sequence[Particles], level: float) -> str:
     )
 
 
-def mixing_problems(run: SplittingRun, threshold: float) -> list[str]:
-    """Return why the interval may be wrong.
+def mixing_problems(run: SplittingRun, threshold: float, highest: float = -math.inf) -> list[str]:
+    """Return why the intervals from a threshold on, up to the highest if given, may be wrong.
 
     Particles have moved too little, have not come down, or repeats differ by more than chance.
     """
@@ -271,6 +272,16 @@ def mixing_problems(run: SplittingRun, threshold: float) -> list[str]:
             f"(p-value {run.mixing_p_value:.2g})"
         )
     # A bridge has the parts of its region by draws, wherever the particles of each repeat are.
+    if isinstance(run.bridge, Bridge) and max(threshold, highest) > run.bridge.threshold:
+        ends = np.array([repeat.log_fraction(run.bridge.threshold) for repeat in run.repeats])
+        # A mean of logarithms lacks half of their variance.
+        more = float(run.bridge.log_fractions.mean() - ends.mean() - ends.var(ddof=1) / 2)
+        error = float(ends.std(ddof=1)) / math.sqrt(len(ends))
+        if more > float(stdtrit(len(ends) - 1, 1 - _SUSPICIOUS)) * error:
+            problems.append(
+                f"below threshold {run.bridge.threshold:.6g} draws show {exp(more):.2g} times as "
+                "much of the region as particles do, which alone have the levels above"
+            )
     if isinstance(run.bridge, Bridge) and threshold <= run.bridge.threshold:
         return problems
     correlation = float(np.mean(run.correlations)) if run.correlations else 0.0
