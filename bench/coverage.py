@@ -30,7 +30,7 @@ from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
-from fastad.uncertainty.intervals.enclosing_curves import fiducial_values
+from fastad.uncertainty.intervals.enclosing_curves import PRECISION_AREAS, fiducial_values
 from fastad.uncertainty.intervals.interval_estimation import (
     InferenceOptions,
     Task,
@@ -39,7 +39,6 @@ from fastad.uncertainty.intervals.interval_estimation import (
 )
 from fastad.uncertainty.intervals.methods import (
     METHODS,
-    PRECISION_AREAS,
     RESAMPLING,
     draws_curves,
     limits_of,

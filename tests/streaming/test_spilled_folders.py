@@ -95,6 +95,7 @@ def test_what_sigkill_leaves_is_removed_by_the_next_and_what_is_in_use_is_not(
         assert not left[0].exists()
         # Stopped, so that its folder stays the same.
         lives.send_signal(signal.SIGSTOP)
+        os.waitpid(lives.pid, os.WUNTRACED)
         in_use = sorted(folder.rglob("*"))
         options = {"measures": "auc", "memory": "100kB", "exact": True, "folder": folder}
         result = evaluate(scores, **options)  # type: ignore[arg-type]

@@ -53,12 +53,15 @@ _WITHOUT_FIDUCIAL = (
 _ALPHA_OF_STEP = 0.05
 # Twice an area in counts must fit into 64 bits.
 _AREA_BITS = 61
+# Measures whose value on a curve is a mean over it.
+PRECISION_AREAS = ("average_precision", "pr_auc")
+PARTIAL_AREAS = ("auc_at_fpr", "auc_at_tpr")
+_AREAS = ("roc_auc", *PRECISION_AREAS, *PARTIAL_AREAS)
 # Corners of a random curve, about. Of 10^5 samples, half of them anomalous, with ties or without,
-# and of 3 000 anomalies among 3 10^5 normals, the ends of areas differ by at most 0.04 of a width
-# from those of all corners, as those of two draws of all corners do. At 2^10 corners the ends of
-# the best precision at a recall differ by up to 0.46, at 2^12 by 0.08.
+# and of 3 000 anomalies among 3 10^5 normals, the ends of areas at 2^10 corners differ by at most
+# 0.04 of a width from those at all corners: two draws at all corners differ by as much. The ends of
+# the best precision at a recall differ by up to 0.46 at 2^10 corners, and by 0.08 at 2^12.
 _MOST_CORNERS, _MOST_CORNERS_OF_AREAS = 2**12, 2**10
-_AREAS = ("roc_auc", "average_precision", "pr_auc", "auc_at_fpr", "auc_at_tpr")
 # Corners, and most random curves, that are drawn together: they stay in a core's cache.
 _CORNERS_OF_BLOCK, _LARGEST_BLOCK = 2**13, 64
 
@@ -311,17 +314,21 @@ def fiducial_values(
     curve the reverse. For a single rate this gives the interval of Clopper and Pearson. Rubin 1981,
     "The Bayesian bootstrap", has the spacings; Hannig et al. 2016, "Generalized fiducial
     inference", the construction. O(c) time for each replicate in threads, for c corners of the
-    curve: at most twice the anomalies, however many normal samples there are, and some 4 000.
+    curve: at most twice the anomalies, however many normal samples there are, and some 4 000, or
+    1 000 for areas.
     """
     values = np.empty((len(measures), 2, n_resamples))
+    every = corners_of(counts.tps)
+    has_many = every.shape[0] > _MOST_CORNERS_OF_AREAS
     groups: dict[int, list[int]] = {}
     for i, bound in enumerate(measures):
-        is_area = bound.measure.name in _AREAS
-        groups.setdefault(_MOST_CORNERS_OF_AREAS if is_area else _MOST_CORNERS, []).append(i)
+        is_coarse = has_many and bound.measure.name in _AREAS
+        groups.setdefault(_MOST_CORNERS_OF_AREAS if is_coarse else _MOST_CORNERS, []).append(i)
     for part, (most, group) in enumerate(groups.items()):
+        corners = every, _resolved(counts, every, most)
         of_group = [measures[i] for i in group]
         reported = part_of(progress, part, len(groups))
-        values[group] = _values_on_curves(counts, of_group, n_resamples, key, most, reported)
+        values[group] = _values_on_curves(counts, of_group, n_resamples, key, corners, reported)
     return values
 
 
@@ -330,14 +337,13 @@ def _values_on_curves(
     measures: Sequence[BoundMeasure],
     n_resamples: int,
     key: np.uint64,
-    most_corners: int,
+    all_and_drawn: tuple[IntVector, IntVector],
     progress: Progress | None,
 ) -> npt.NDArray[np.float64]:
-    """Return each measure on curves that are drawn at some of their corners."""
+    """Return each measure on random curves, of whose corners some are drawn."""
+    every, corners = all_and_drawn
     n, m = int(counts.n_anomalies), int(counts.n_normals)
     values = np.empty((len(measures), 2, n_resamples))
-    every = corners_of(counts.tps)
-    corners = _resolved(counts, every, most_corners)
     tpr_gaps, tpr_at = _gaps(counts.tps[corners], n)
     fpr_gaps, fpr_at = _gaps(counts.fps[corners], m)
     # Parts of a sample as integers, of which measures are computed several times as fast.

@@ -21,6 +21,7 @@ from fastad.measures.rates import OF_PROPORTION, TRIALS, confusion_at_threshold
 from fastad.measures.roc import ROC_AUC
 from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.intervals.enclosing_curves import (
+    PRECISION_AREAS,
     box_interval,
     fiducial,
     fiducial_values,
@@ -31,7 +32,6 @@ from fastad.uncertainty.intervals.inversion import inversion
 from fastad.uncertainty.intervals.methods import (
     ANY_SIZE,
     METHODS,
-    PRECISION_AREAS,
     RESAMPLING,
     coverage_of_units,
     draws_curves,

@@ -21,6 +21,8 @@ from fastad.measures.rates import RATES, TRIALS
 from fastad.measures.roc import ROC_AUC, area_or_chance
 from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.intervals.enclosing_curves import (
+    PARTIAL_AREAS,
+    PRECISION_AREAS,
     has_box,
     has_fiducial,
     has_order,
@@ -42,11 +44,10 @@ METHODS = (
 ANY_SIZE = ("inversion", "order", "clopper-pearson", "fiducial")
 # Corrected measures that follow from both rates at a threshold.
 _WITH_INVERSION = ("tpr_at_fpr", "fpr_at_tpr", *RATES)
-# Measures of which `logit` by itself is much too narrow for scores that the table lacks, and random
-# curves know what few samples at the top leave open.
-PRECISION_AREAS = ("average_precision", "pr_auc")
 # Combined, the area under the ROC curve has the larger variance of Newcombe, who assumes classes of
-# one kind each, and DeLong, whose is too small where few samples decide.
+# one kind each, and DeLong, whose is too small where few samples decide. For areas under the
+# precision-recall curve `logit` by itself is much too narrow for scores that the table lacks, and
+# random curves know what few samples at the top leave open.
 COMBINED = (ROC_AUC.name, *PRECISION_AREAS)
 _SELECTED = ("combined", "fiducial")
 _RESTRICTED = ("equal_error_rate", *COMBINED)
@@ -80,7 +81,6 @@ _FEWEST_EARLY = 10
 _NEARLY_PERFECT = 0.985
 _NEARLY_PERFECT_FAMILIES = ("nearly perfect", "nearly perfect, heavy-tailed")
 _FAMILIES = ("Gaussian", "heavy-tailed", "tied", "half hidden")
-_PARTIAL_AREAS = ("auc_at_fpr", "auc_at_tpr")
 # With so many of the anomalies at one score, the best precision at a recall was covered in 79 to
 # 87 % of the samples that have no step at that recall.
 _LARGE_TIE = 0.25
@@ -441,7 +441,7 @@ def coverage_table(*, nearly_perfect: bool = False) -> Mapping[str, list[Coverag
         if row["measure"] in _RESTRICTED and row["method"] not in _SELECTED:
             continue
         # The area up to a point where the curve steps may be at an end, which no logit reaches.
-        if row["measure"] in _PARTIAL_AREAS and row["method"] == "logit":
+        if row["measure"] in PARTIAL_AREAS and row["method"] == "logit":
             continue
         coverages = [float(row[family]) for family in families if row[family]]
         if coverages and row[f"width{suffix}"]:
