@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import caching, compiler, serialize
+from numba.core import caching, compiler, runtime, serialize
 
 from fastad._core.files import written_aside
 from fastad._core.version import __version__
@@ -33,6 +33,7 @@ _caching: Any = caching
 _compiler: Any = compiler
 _config: Any = numba.config
 _serialize: Any = serialize
+_runtime: Any = runtime
 _SUFFIX = ".kernel"
 _MARK_BYTES = 32
 # Acquired by the first warning and never released: one warning a process, whatever the thread.
@@ -57,7 +58,9 @@ class KernelCache(caching.NullCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the code compiled for these types of arguments; None where there is none."""
         try:
-            target_context.refresh()
+            # What the code calls. Numba's implementations of functions, which a refresh of the
+            # context imports in 0.3 s, compilation alone needs.
+            _runtime.rtsys.initialize(target_context)
             name = self._file_name(sig, target_context)
             for folder in self._folders:
                 data = _read(folder / name)
