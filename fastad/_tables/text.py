@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from reprlib import repr as short
-from threading import Lock
 from typing import Any, TextIO
 
 import numpy as np
@@ -30,8 +29,8 @@ from fastad._tables.files import Bytes, extension_of, need_pyarrow
 
 # Bytes that are parsed at once at least, and lines at least.
 _BLOCK, _LINES_A_BLOCK = 2**20, 16
-# The most that csv takes everywhere; its limit is one of the process.
-_LONGEST_CELL, _LIMIT = 2**31 - 1, Lock()
+# The most that csv takes everywhere.
+_LONGEST_CELL = 2**31 - 1
 # The column of an error of pyarrow's about a cell that it cannot convert.
 _UNCONVERTED = re.compile(r"In CSV column #(\d+): ")
 
@@ -194,15 +193,13 @@ class TextFile:
     @contextmanager
     def _rows(self) -> Iterator[Any]:
         """Open the rows, the first of them the header, as a reader that counts lines."""
-        with _LIMIT, self._lines() as lines:
-            # By default cells of 128 kB; pyarrow reads longer ones.
-            limit = csv.field_size_limit(_LONGEST_CELL)
-            try:
-                # Python 3.10 refuses lines with NUL, which are the ones to name.
-                readable = (line.replace("\0", "\N{REPLACEMENT CHARACTER}") for line in lines)
-                yield csv.reader(readable, delimiter=self._delimiter)
-            finally:
-                csv.field_size_limit(limit)
+        # By default 128 kB; pyarrow reads longer cells. The limit belongs to the process, and is not
+        # lowered again: another thread may read.
+        csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
+        with self._lines() as lines:
+            # Python 3.10 refuses lines with NUL, which are the ones to name.
+            readable = (line.replace("\0", "\N{REPLACEMENT CHARACTER}") for line in lines)
+            yield csv.reader(readable, delimiter=self._delimiter)
 
     @contextmanager
     def _lines(self) -> Iterator[TextIO]:
