@@ -10,9 +10,10 @@ import numpy as np
 
 from fastad._core.suggestions import did_you_mean
 from fastad._core.text_tables import some_of
-from fastad._core.types import AnyVector
+from fastad._core.types import AnyVector, IntVector
 from fastad._tables.columnar import ArrayArchive, ArrowFile
 from fastad._tables.columns import (
+    MISSING_VALUE,
     Names,
     Numbers,
     NumberSummary,
@@ -63,6 +64,8 @@ class Table:
         counts = [file.n_rows for file in self._files]
         self.n_rows = None if None in counts else sum(count or 0 for count in counts)
         self.n_read = 0
+        # Of each file the number of rows, when it has been read.
+        self._sizes = [0] * len(self._files)
         self._states = [file.state() for file in self._files]
 
     @property
@@ -162,6 +165,16 @@ class Table:
         names = np.array(self.group_names(column, distinct.tolist()))
         return values if names.dtype.kind == "U" else names[codes]
 
+    def check_no_nan(self, values: AnyVector, *, name: str, rows: IntVector) -> None:
+        """Refuse missing numbers in some rows of a column that has been read; name the first."""
+        if values.dtype.kind == "f" and (missing := np.isnan(values)).any():
+            row = int(rows[np.argmax(missing)])
+            ends = np.cumsum(self._sizes)
+            number = int(np.searchsorted(ends, row, side="right"))
+            file = self._files[number]
+            with located(str(file.path), name, file.where):
+                raise CellError(row - int(ends[number]) + self._sizes[number], MISSING_VALUE)
+
     def check_unchanged(self) -> None:
         """Check that no file was written since the table was opened."""
         for file, state in zip(self._files, self._states, strict=True):
@@ -182,6 +195,7 @@ class Table:
                         columns |= {name: value.repeat(some) for name, value in constants.items()}
                         yield Batch({name: columns[name] for name in roles}, str(file.path), some)
                         n_rows += some
+                self._sizes[number] = n_rows
             except InexactColumnError as error:
                 self._find_type(error.column)
                 raise RereadError from None

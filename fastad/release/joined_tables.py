@@ -1,8 +1,9 @@
 """The new and the old detector's scores in two tables, joined by an id or by their order."""
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,15 +28,15 @@ class ScoredRows:
 
     Labels are 1 for an anomaly, and None of an old table without them; ``columns`` are slices,
     clusters, weights and ids, ``names`` all columns of the table, and ``given`` those in use of a
-    table in memory as they are, with the index of pandas. Messages call the scores ``title``.
+    table in memory as they are, with the index of pandas. ``check`` refuses scores that are NaN.
     """
 
     labels: Any
     scores: Sequence[Any]
     columns: Mapping[str, AnyVector]
-    names: Sequence[str] = ()
-    given: Mapping[str, Any] = field(default_factory=dict)
-    title: str = ""
+    names: Sequence[str]
+    given: Mapping[str, Any]
+    check: Callable[..., None]
 
     @property
     def n_rows(self) -> int:
@@ -54,7 +55,7 @@ class ScoredRows:
     def checked(self, rows: IntVector) -> "ScoredRows":
         """Return some of the rows of a table; refuse scores that are NaN, and name the first."""
         part = self.part(rows)
-        check_no_nan(part.scores[0], self.title, rows)
+        self.check(part.scores[0], rows=rows)
         return part
 
 
@@ -81,6 +82,7 @@ def read_rows(source: Any, argument: str, policy: Policy, *, needs_labels: bool)
         values = {name: np.asarray(in_memory[name]) for name in others}
         title = f"{argument}[{score!r}]"
         values[score] = real_vector(in_memory[score], title)
+        check = partial(check_no_nan, name=title)
         if label in needed:
             weights = None if policy.weights is None else in_memory.get(policy.weights)
             values[label] = _labels(in_memory[label], weights, policy)
@@ -90,14 +92,14 @@ def read_rows(source: Any, argument: str, policy: Policy, *, needs_labels: bool)
         table.check([*needed, *others], argument)
         parts = policy.part_columns
         roles: dict[str, Role] = {name: Names(may_miss=name in parts) for name in others}
-        title = f"{table.title}: column {score!r}"
+        check = partial(table.check_no_nan, name=score)
         roles |= {str(policy.weights): Numbers()} if policy.weights in names else {}
         roles[score] = Numbers(may_miss=policy.weights is not None)
         roles |= {name: Labels(policy.pos_label) for name in needed[1:]}
         values, given = table.read(roles), {}
         values |= {name: table.named(name, values[name]) for name in others}
     columns = {name: values[name] for name in others}
-    return ScoredRows(values.get(label), [values[score]], columns, names, given, title)
+    return ScoredRows(values.get(label), [values[score]], columns, names, given, check)
 
 
 def _labels(labels: Any, weights: Any, policy: Policy) -> LabelVector:
@@ -147,7 +149,7 @@ def joined(new: ScoredRows, old: ScoredRows, policy: Policy) -> ScoredRows:
             raise no_column(name, "new or old", list(dict.fromkeys([*new.names, *old.names])))
         if name in of_old:
             _refuse_differing(columns[name], of_old[name], f"column {name!r}", new, policy, used)
-    return ScoredRows(new.labels, [new.scores[0], old.scores[0]], columns)
+    return replace(new, scores=[new.scores[0], old.scores[0]], columns=columns)
 
 
 def _rows_of(new: ScoredRows, old: ScoredRows, policy: Policy) -> IntVector | slice:

@@ -359,23 +359,26 @@ def test_a_missing_score_is_named_by_its_row_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("kind", ["memory", "csv"])
-def test_scores_and_labels_of_weight_zero_may_be_any(kind: str, tmp_path: Path) -> None:
-    """In the old table, which has no weights and another order, the rows of these ids."""
+def test_scores_of_weight_zero_may_be_missing_and_labels_in_memory_any(
+    kind: str, tmp_path: Path
+) -> None:
+    """In the old table, which has no weights and another order, the scores of these ids."""
     w = np.where(np.arange(N) % 100 == 7, 0.0, 1.5)
-    new = pl.DataFrame(table(np.where(w == 0, np.nan, NEW), w=w))
-    old = pl.DataFrame(table(np.where(w == 0, np.nan, OLD)))[::-1]
+    new: Any = pl.DataFrame(table(np.where(w == 0, np.nan, NEW), w=w))
+    old: Any = pl.DataFrame(table(np.where(w == 0, np.nan, OLD)))[::-1]
     policy = {"id": "id", "weights": "w", "require": [{**MARGIN, "slices": ["site"]}]}
     kept = [each.filter(pl.Series(each["id"].to_numpy() % 100 != 7)) for each in (new, old)]
     expected = fastad.gate(policy, *kept).rows
-    if kind == "csv":
-        for name, each in (("new", new), ("old", old)):
-            each.with_columns(pl.col("score").fill_nan(None)).write_csv(tmp_path / f"{name}.csv")
-        assert fastad.gate(policy, tmp_path / "new.csv", tmp_path / "old.csv").rows == expected
-        return
-    labels = np.where(w == 0, 5, new["y"].to_numpy())
-    assert fastad.gate(policy, new.with_columns(y=labels), old).rows == expected
     worse = old.with_columns(score=np.where(old["id"].to_numpy() == 30, np.nan, old["score"]))
     says = rf"old\['score'\] must not contain NaN; found 1, the first at index {N - 31}$"
+    if kind == "csv":
+        for name, each in (("new", new), ("old", old), ("worse", worse)):
+            each.with_columns(pl.col("score").fill_nan(None)).write_csv(tmp_path / f"{name}.csv")
+        new, old, worse = (tmp_path / f"{name}.csv" for name in ("new", "old", "worse"))
+        says = rf"worse\.csv: column 'score', line {N - 29}: the value is missing$"
+    else:
+        new = new.with_columns(y=np.where(w == 0, 5, new["y"].to_numpy()))
+    assert fastad.gate(policy, new, old).rows == expected
     with pytest.raises(InvalidInputError, match=says):
         fastad.gate(policy, new, worse)
 

@@ -64,6 +64,17 @@ def test_files_are_read_in_the_order_of_their_names(tmp_path: Path, suffix: str)
     assert scores([tmp_path / f"a{suffix}", tmp_path]) == FIRST + SECOND
 
 
+@pytest.mark.parametrize(("suffix", "where"), [(".parquet", "row 2"), (".csv", "line 4")])
+def test_a_missing_number_is_named_by_its_file(tmp_path: Path, suffix: str, where: str) -> None:
+    """The seventh of eight rows is the third of the second file."""
+    put(tmp_path, f"a{suffix}", s=[None, 1.5, 2.5, 3.5])
+    put(tmp_path, f"b{suffix}", s=[0.5, 1.5, None, None])
+    table, rows = Table(tmp_path), np.arange(1, 8)
+    values = table.read({"s": Numbers(may_miss=True)})["s"]
+    with pytest.raises(TableError, match=rf"b\{suffix}: column 's', {where}: the value is missing"):
+        table.check_no_nan(values[rows], name="s", rows=rows)
+
+
 @each_format
 @pytest.mark.parametrize(
     "hidden",
