@@ -62,7 +62,9 @@ class ScoredRows:
 def read_rows(source: Any, argument: str, policy: Policy, *, needs_labels: bool) -> ScoredRows:
     """Read what a policy names in a table, which is a file or in memory."""
     score, label = getattr(policy, f"{argument}_score") or policy.score, policy.label
-    wanted = dict.fromkeys([policy.id, policy.clusters, policy.weights, *policy.slice_columns])
+    # A table that needs no labels takes clusters and weights of the other one, too.
+    design = [policy.clusters, policy.weights] if needs_labels else []
+    wanted = dict.fromkeys([policy.id, *design, *policy.slice_columns])
     is_file = isinstance(source, str | os.PathLike)
     pairs = None if is_file else table_columns(source, argument)
     if not is_file and pairs is None:
@@ -84,7 +86,7 @@ def read_rows(source: Any, argument: str, policy: Policy, *, needs_labels: bool)
         values[score] = real_vector(in_memory[score], title)
         check = partial(check_no_nan, name=title)
         if label in needed:
-            weights = None if policy.weights is None else in_memory.get(policy.weights)
+            weights = in_memory[policy.weights] if policy.weights in others else None
             values[label] = _labels(in_memory[label], weights, policy)
         given = {f"{argument}[{name!r}]": in_memory[name] for name in values}
         check_rows(given)
@@ -93,7 +95,7 @@ def read_rows(source: Any, argument: str, policy: Policy, *, needs_labels: bool)
         parts = policy.part_columns
         roles: dict[str, Role] = {name: Names(may_miss=name in parts) for name in others}
         check = partial(table.check_no_nan, name=score)
-        roles |= {str(policy.weights): Numbers()} if policy.weights in names else {}
+        roles |= {str(policy.weights): Numbers()} if policy.weights in others else {}
         roles[score] = Numbers(may_miss=policy.weights is not None)
         roles |= {name: Labels(policy.pos_label) for name in needed[1:]}
         values, given = table.read(roles), {}

@@ -383,6 +383,13 @@ def test_scores_of_weight_zero_may_be_missing_and_labels_in_memory_any(
         fastad.gate(policy, new, worse)
 
 
+@pytest.mark.parametrize("weight", [0.0, -1.0, np.where(Y == 1, 0.0, 1.0)])
+def test_weights_of_a_paired_old_table_do_not_count(weight: Any) -> None:
+    own = np.full(N, weight)
+    weighted = {"new": table(NEW, w=np.ones(N)), "weights": "w"}
+    assert decide(MARGIN, **weighted, old=table(OLD, w=own)).rows == decide(MARGIN).rows
+
+
 @pytest.mark.parametrize("kinds", [("csv", "parquet"), ("parquet", "csv"), ("csv", "csv")])
 def test_integers_name_the_same_slices_in_files_of_two_kinds(
     kinds: tuple[str, str], tmp_path: Path
