@@ -518,7 +518,6 @@ def test_replicates_that_reach_no_verdict_pass_nothing() -> None:
     assert decide(highest, new=worse).verdict == "fail"
 
 
-@pytest.mark.slow
 def test_the_power_of_a_policy_with_weights_needs_none_in_the_old_table() -> None:
     margin = {**MARGIN, "slices": ["site"]}
     plain, weighted = (
@@ -529,6 +528,7 @@ def test_the_power_of_a_policy_with_weights_needs_none_in_the_old_table() -> Non
     assert "weights" in weighted.notes[-1]
 
 
+@pytest.mark.slow
 def test_the_power_has_as_many_replicates_as_the_level_takes() -> None:
     """By 200 replicates no p-value is below 1 - 0.999."""
     limit = {"measure": "ap", "at_least": 0.3}
