@@ -162,30 +162,26 @@ def own_code(values: Iterable[Any]) -> dict[str, str]:
     Classes count with all classes that they inherit from, objects with their parameters or else
     their attributes, lists and mappings with their values. Digests are by module, of its file; the
     definitions of the program or notebook that runs the study have digests of their own lines, by
-    their names in ``__main__``. Libraries are left out. Refused is code without a file or a source,
-    or whose file changed after it was imported, so that other code runs than it contains.
+    their names in ``__main__``. Libraries are left out. Refused is code within a function, code
+    without a file or a source, and code whose file changed after it was imported, so that other
+    code runs than it contains.
     """
     digests: dict[str, str] = {}
     for code in _codes_of(values):
-        if _library(code.__module__) is None:
-            _refuse_enclosed(code)
-        if code.__module__ == "__main__":
+        is_program = code.__module__ == "__main__"
+        if not is_program and _library(code.__module__) is not None:
+            continue
+        if "<locals>" in code.__qualname__:
+            raise InvalidInputError(
+                "detectors and measures must not be defined within a function, since no digest has "
+                f"the values of its variables; found {code.__qualname__}",
+                argument="detectors",
+            )
+        if is_program:
             digests[f"__main__.{code.__qualname__}"] = _digest_of_source(code)
-        elif _library(code.__module__) is None:
+        else:
             digests[code.__module__] = _digest_of_file(code)
     return dict(sorted(digests.items()))
-
-
-def _refuse_enclosed(code: Code) -> None:
-    """Refuse a class within a function whose variables it uses: no digest has their values."""
-    variables = {name for each in _functions(code) for name in each.__code__.co_freevars}
-    variables.discard("__class__")  # of super()
-    if isinstance(code, type) and "<locals>" in code.__qualname__ and variables:
-        raise InvalidInputError(
-            "detectors and measures must use no variables of a function around them, of which no "
-            f"digest tells; found {', '.join(sorted(variables))} in {code.__qualname__}",
-            argument="detectors",
-        )
 
 
 def check_code(values: Iterable[Any], planned: Mapping[str, str]) -> None:

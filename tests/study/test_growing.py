@@ -403,16 +403,33 @@ def test_values_of_classes_of_the_program_count_in_full() -> None:
     )
 
 
-def test_classes_that_use_variables_of_a_function_are_refused() -> None:
-    def made(factor: float) -> Any:
-        class Scaled(study_runs.Centre):
+def wrapped(f: Any) -> Any:
+    return lambda self, X: f(self, X)
+
+
+class Wrapped(study_runs.Centre):
+    score_samples = wrapped(study_runs.Centre.score_samples)
+
+
+def test_classes_within_functions_are_refused_as_their_variables_have_no_digest() -> None:
+    def made(value: float) -> list[Any]:
+        class InMethod(study_runs.Centre):
             def score_samples(self, X: Any) -> Any:
-                return factor * super().score_samples(X)
+                return value * super().score_samples(X)
 
-        return Scaled
+        class InAttribute(study_runs.Centre):
+            factor = value
 
-    with pytest.raises(InvalidInputError, match=r"no variables .* found factor in test_.*Scaled"):
-        own_code([made(2.0)])
+        class InDefault(study_runs.Centre):
+            def __init__(self, factor: float = value) -> None:
+                self.factor = factor
+
+        return [InMethod, InAttribute(), InDefault]
+
+    for each in made(2.0):
+        with pytest.raises(InvalidInputError, match=r"not be defined within a fun.* found .*\.In"):
+            own_code([each])
+    assert __name__ in own_code([Wrapped])
 
 
 def test_code_without_a_file_is_refused(module: Callable[[str, str], None], tmp_path: Path) -> None:
