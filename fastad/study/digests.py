@@ -125,7 +125,7 @@ def _text(value: Any, where: str) -> str:
         return object_text(value, where)
     text = " ".join(short_repr(value).split())
     if _ADDRESS.search(text):
-        if hasattr(value, "__dict__"):
+        if hasattr(value, "__dict__") or hasattr(value, "__slots__"):
             return object_text(value, where)
         _refuse(value, where)
     return text

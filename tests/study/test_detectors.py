@@ -329,6 +329,8 @@ def test_attributes_in_slots_count() -> None:
     assert one.digest() != other.digest()
     assert "tests.support.custom" in own_code([InSlots(custom.f1)])
     assert repr(one).endswith(f"{__name__}.InSlots(function=numpy.sqrt)>")
+    text = f"centre={__name__}.InSlots(function={__name__}._distance)"
+    assert _params(InSlots(_distance)) == text
 
 
 def test_parameters_in_another_order_are_the_same_configuration() -> None:
