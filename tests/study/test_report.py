@@ -203,7 +203,8 @@ def test_many_pictures_are_folded(
 def test_summary_counts(page: Page, small_study: StudyTables) -> None:
     n_failed = sum(bool(reason) for reason in small_study.tasks["reason"].to_pylist())
     assert n_failed > 0
-    n_tasks = 4 * 2 * 2 * 15  # problems, contaminations, repeats, configurations
+    # Problems, contaminations, repeats, configurations; goix's data sets, settings, detectors.
+    n_tasks = 4 * 2 * 2 * 15 + 4 * 2 * 3
     assert (
         f"3 data sets, 4 problems, 15 configurations of detectors, {n_tasks} tasks done, of which "
         f"{n_failed} failed." in page.text

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from fastad._core.extras import missing_extra
 from fastad._core.text_tables import TextTable, count_text
 from fastad.study.report.sections import Choice, Part, Picture, Section, Table
-from fastad.study.results import StudyTables, count_reasons
+from fastad.study.results import StudyTables, count_reasons, reasons_of
 
 _TEMPLATE = "page.html.jinja"
 # Sections with more pictures show them on demand; longer tables scroll; columns
@@ -170,12 +170,12 @@ def _summary(study: StudyTables) -> str:
     problems = study.manifest["problems"]
     n_datasets = len({(problem["collection"], problem["dataset"]) for problem in problems})
     n_detectors = len(study.manifest["config"]["detectors"])
-    reasons = study.tasks["reason"].to_pylist() if study.tasks.num_rows else []
+    reasons = reasons_of((study.tasks, *study.extra.values()))
     n_failed, n_not_applicable = (sum(counts.values()) for counts in count_reasons(reasons))
     summary = (
         f"{count_text(n_datasets, 'data set')}, {count_text(len(problems), 'problem')}, "
         f"{count_text(n_detectors, 'configuration')} of detectors, "
-        f"{count_text(study.tasks.num_rows, 'task')} done"
+        f"{count_text(len(reasons), 'task')} done"
     )
     if n_failed:
         summary += f", of which {n_failed} failed"
