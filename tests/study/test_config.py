@@ -126,6 +126,7 @@ def test_rates_may_be_any_sequence() -> None:
 def test_flags_and_rates_of_numpy_and_fractions_are_those_of_python() -> None:
     def settings(flag: Any, number: Any) -> str:
         goix = GoixProtocol(standardize=flag, max_anomaly_fraction=number, confidence_level=number)
+        assert type(goix.max_anomaly_fraction) is type(goix.confidence_level) is float
         config = StudyConfig(
             DataSelection(bundled=flag),
             protocol=Protocol(train_fraction=number, standardize=flag),

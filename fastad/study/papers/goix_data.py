@@ -79,7 +79,9 @@ class GoixProtocol:
         for option in fields(self):
             value = getattr(self, option.name)
             if option.name in ("max_anomaly_fraction", "confidence_level"):
-                check_inside(value, option.name)
+                # As the manifest has them, which has no other numbers.
+                value = float(check_inside(value, option.name))
+                object.__setattr__(self, option.name, value)
             elif option.name == "standardize":
                 object.__setattr__(self, option.name, check_flag(value, option.name))
             elif value is not None or option.name not in ("max_train", "max_test"):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fastad._core.parameters import check_choice, exact_rate, mistyped, refused, short_repr
+from fastad._core.parameters import check_choice, mistyped, refused, short_repr
 from fastad._core.toml_files import check_keys
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.study.digests import digest_of
@@ -46,12 +46,6 @@ class GoixPlan:
         for setting in self.settings:
             check_choice(setting, SETTINGS, "goix.settings")
         object.__setattr__(self, "settings", tuple(dict.fromkeys(self.settings)))
-        # As the manifest has them, which has no other numbers.
-        rates: dict[str, Any] = {
-            name: float(exact_rate(getattr(self.protocol, name), name))
-            for name in ("max_anomaly_fraction", "confidence_level")
-        }
-        object.__setattr__(self, "protocol", replace(self.protocol, **rates))
 
     def batches(self, problems: Sequence[Problem], seed: int) -> Iterator["GoixBatch"]:
         """Return a batch for each data set, with all its anomalies, and setting."""
