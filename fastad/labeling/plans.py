@@ -38,7 +38,7 @@ class LabelingDesign(ShortRepr, TableResult):
 
     Its table has a row for each target: the value and the half-width of its interval that the
     working model expects, the half-width of as many labels that are drawn uniformly, and how many
-    of those would have the same half-width.
+    of those would have the same variance.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class LabelingDesign(ShortRepr, TableResult):
     value, half_width, uniform_half_width : list of float
         Of each target; intervals lie within the range of their measure.
     uniform_labels : list of float
-        Labels that uniform sampling needs for the same half-width.
+        Labels that uniform sampling needs for the same variance.
     confidence_level : float
         Level of the intervals.
     round : int
@@ -72,7 +72,7 @@ class LabelingDesign(ShortRepr, TableResult):
 
     @property
     def gain(self) -> list[float]:
-        """How many times as many labels uniform sampling needs, for each target."""
+        """How many times as many labels uniform sampling needs for the same variance, by target."""
         return [n / self.budget for n in self.uniform_labels]
 
     def _declare_columns(self) -> Iterable[Column]:
