@@ -334,6 +334,16 @@ def test_intervals_that_are_expected_are_within_the_range_of_their_measure() -> 
         assert 0 < width <= uniform <= (1 - low) / 2
 
 
+def test_intervals_that_are_expected_have_the_half_width_of_their_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """1.959964 standard errors; on the scale of the log odds to first order."""
+    monkeypatch.setattr(_Expected, "of", lambda self, rows: 1e-6)
+    plan = design(SCORES, budget=3000, target=["tpr@0.01 a", "auc a", "tpr@0.01 a vs b"])
+    for widths in (plan.half_width, plan.uniform_half_width):
+        assert widths == pytest.approx([1.959964e-3] * 3, rel=1e-3)
+
+
 def test_uniform_labels_have_the_variance_that_is_asked_for() -> None:
     expected = _Expected(np.array([1e-4, 3e-6]), np.array([2e-5, 1e-6]))
     rows = np.array([50.0, 900.0])
