@@ -22,7 +22,7 @@ _MODULES = ("fastad.study.papers.extension",)
 
 @dataclass(slots=True)
 class BatchResult:
-    """Columns of the rows of a batch, which failed where the column ``reason`` says so."""
+    """Columns of the rows of a batch; a row failed if its column ``reason`` says so."""
 
     rows: Columns = field(default_factory=dict)
 

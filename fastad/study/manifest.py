@@ -159,7 +159,8 @@ def changes(here: Manifest, there: Manifest) -> list[str]:
         if here.code[module] != there.code[module]
     ]
     for name in here.config.keys() & there.config.keys():
-        # Where tables have tasks in common, values that differ determine their number alone.
+        # If both plans have a task in common, values that differ add or drop tasks, and no result
+        # depends on them.
         tables = [set(study.tasks(name)) for study in (here, there)]
         if name not in (*SETTINGS, *_SHARED) and tables[0].isdisjoint(tables[1]):
             parts = (dict(_leaves({name: study.config[name]})) for study in (here, there))
