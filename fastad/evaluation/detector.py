@@ -110,6 +110,11 @@ class EvaluationRequest:
         return 0 if self.nan_policy == "omit" else None
 
     @property
+    def events_per_day(self) -> float | None:
+        """Number of normal events a day, with kinds or segments."""
+        return None if self.parts is None else self.parts.events_per_day
+
+    @property
     def is_only_auc(self) -> bool:
         """True if nothing is evaluated but the area under the ROC curve."""
         names = [bound.measure.name for bound in self.measures]
@@ -213,7 +218,6 @@ def _with_parts(
             )
             for kind, each in by_kind.items()
         },
-        events_per_day=parts.events_per_day,
     )
 
 
@@ -280,6 +284,7 @@ def evaluate_measures(
         n_distinct=_n_distinct(counts),
         curve=curve,
         chosen_elsewhere=tuple(request.chosen_elsewhere),
+        events_per_day=request.events_per_day,
     )
 
 
@@ -466,4 +471,5 @@ def _undefined(
         contamination=float(request.contamination),
         n_omitted=request.none_omitted,
         chosen_elsewhere=tuple(request.chosen_elsewhere),
+        events_per_day=request.events_per_day,
     )

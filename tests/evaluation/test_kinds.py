@@ -356,6 +356,26 @@ def test_alarms_a_day_are_those_of_the_normal_events() -> None:
     assert "0.4 of the normals, 400 false alarms a day" in str(result)
 
 
+@pytest.mark.parametrize("first", ["detector", "group"])
+def test_alarms_a_day_stand_behind_a_first_run_without_scores(first: str) -> None:
+    options: dict[str, Any] = {"segments": SITE, "threshold": 0.5, "measures": ["tpr"]}
+    options["events_per_day"] = 1000
+    missing = np.full(10, np.nan)
+    result: fastad.evaluation.Evaluation | fastad.evaluation.GroupedEvaluation
+    if first == "detector":
+        scores = {"bad": missing, "good": S}
+        result = fastad.evaluate(Y, scores, on_error="record", **options)
+    else:
+        options["segments"] = np.tile(SITE, 2)
+        result = fastad.evaluate(
+            np.tile(Y, 2), np.append(missing, S), groups=[0] * 10 + [1] * 10, nan_policy="omit",
+            **options,
+        )  # fmt: skip
+    assert result.breakdown is not None
+    assert result.breakdown.events_per_day == 1000
+    assert result.breakdown.to_columns()["alarms_per_day"] == [400, 0, 400, 400]
+
+
 def test_long_tables_print_the_worst_first() -> None:
     n = 40
     y, kinds = np.repeat([0, 1], n), np.tile(np.arange(n), 2)
