@@ -9,7 +9,7 @@ from fastad._core.results import Column, TableResult
 from fastad._core.text_tables import DASH, TextTable, count_text, fixed_text, number_text
 from fastad._core.types import Count
 from fastad.evaluation.notes import UNRESOLVED, line_of_unresolved
-from fastad.evaluation.operating_point import OperatingPoint
+from fastad.evaluation.operating_point import OperatingPoint, plain_text
 
 if TYPE_CHECKING:
     from fastad.uncertainty.rates.group_rates import RateComparison
@@ -66,7 +66,7 @@ class Breakdown(TableResult):
                 head = {
                     **run.names,
                     "fpr": nan if point.fpr is None else point.fpr,
-                    "threshold": _threshold(point),
+                    "threshold": point.plain_threshold,
                 }
                 for rates in filter(None, (point.kinds, point.segments)):
                     cells = rates.to_columns()
@@ -120,7 +120,7 @@ class Breakdown(TableResult):
     def _point_text(self, point: OperatingPoint, n_normals: Count) -> str:
         rate = math.nan if point.fp is None or not n_normals else point.fp / n_normals
         at = "" if point.fpr is None else f"FPR {point.fpr:g}, "
-        text = f"{at}threshold {_threshold(point):.6g}: flags {rate:.3g} of the normals"
+        text = f"{at}threshold {plain_text(point.threshold)}: flags {rate:.3g} of the normals"
         if self.events_per_day is None:
             return text
         return f"{text}, {rate * self.events_per_day:.3g} false alarms a day"
@@ -143,10 +143,6 @@ class Breakdown(TableResult):
             more = count_text(len(order) - _MAX_PRINTED, f"more {rates.noun}")
             shown += [[f"and {more}", *[DASH] * (len(header) - 1)], rows[-1]]
         return TextTable(header, shown)
-
-
-def _threshold(point: OperatingPoint) -> float:
-    return math.nan if point.threshold is None else float(point.threshold)
 
 
 def _cell(value: Any) -> str:

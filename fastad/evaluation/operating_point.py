@@ -51,6 +51,11 @@ class OperatingPoint(Record):
         """Number of flagged points."""
         return None if self.tp is None or self.fp is None else self.tp + self.fp
 
+    @property
+    def plain_threshold(self) -> Threshold | None:
+        """The threshold as an integer, exactly, or as the nearest float."""
+        return _plain(self.threshold)
+
     def by_kind(self) -> "Mapping[Hashable, OperatingPoint] | None":
         """Return the point with the counts of each kind of anomaly; None without kinds."""
         if self.kinds is None:
@@ -62,12 +67,22 @@ class OperatingPoint(Record):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; an infinite threshold is the string "inf" or "-inf"."""
-        threshold = self.threshold
-        if threshold is not None and not isinstance(threshold, int):
-            threshold = nearest_float(threshold)  # of a fraction, too
         names = ("fpr", "threshold", "tp", "fp", "n_flagged", "undefined")
         values = {name: getattr(self, name) for name in names}
         values |= {} if self.rule is None else {"rule": self.rule}
         parts = {"kinds": self.kinds, "segments": self.segments}
         values |= {name: rates.plain() for name, rates in parts.items() if rates is not None}
-        return plain_record(values | {"threshold": threshold})
+        return plain_record(values | {"threshold": self.plain_threshold})
+
+
+def plain_text(number: Count | Threshold | None) -> str:
+    """Return a count or a threshold as a string: of integers all digits."""
+    plain = _plain(number)
+    if plain is None:
+        return "nan"
+    return str(plain) if isinstance(plain, int) else f"{plain:.6g}"
+
+
+def _plain(number: Count | Threshold | None) -> Count | Threshold | None:
+    is_plain = number is None or isinstance(number, int)
+    return number if is_plain else nearest_float(number)  # of a fraction, too

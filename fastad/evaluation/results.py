@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastad._core.parameters import nearest_float
 from fastad._core.results import (
     Column,
     NamedParts,
@@ -41,7 +40,7 @@ from fastad.evaluation.notes import (
     lines_of_scores,
     split_keys,
 )
-from fastad.evaluation.operating_point import OperatingPoint
+from fastad.evaluation.operating_point import OperatingPoint, plain_text
 from fastad.evaluation.roc_points import RocPoints, curves_html
 from fastad.measures.requests import key_of, read_key
 from fastad.uncertainty.results import Interval
@@ -325,10 +324,10 @@ class Evaluation(TableResult, NamedParts[str, DetectorEvaluation]):
             [
                 result.detector,
                 point.rule or (DASH if point.fpr is None else f"{point.fpr:g}"),
-                _count(point.threshold),
-                _count(point.n_flagged),
-                _count(point.tp),
-                _count(point.fp),
+                plain_text(point.threshold),
+                plain_text(point.n_flagged),
+                plain_text(point.tp),
+                plain_text(point.fp),
             ]
             for result in self.values()
             for point in result.operating_points
@@ -430,10 +429,10 @@ def columns_of(results: Sequence[DetectorEvaluation]) -> dict[str, list[Any]]:
     for points in zip(*(result.operating_points for result in results), strict=True):
         if points[0].fpr is not None:
             rate = f"{points[0].fpr:g}"
-            columns[f"threshold@{rate}"] = [point.threshold for point in points]
+            columns[f"threshold@{rate}"] = [point.plain_threshold for point in points]
             columns[f"flagged@{rate}"] = [point.n_flagged for point in points]
         elif points[0].is_own:
-            columns["threshold"] = [point.threshold for point in points]
+            columns["threshold"] = [point.plain_threshold for point in points]
     for key in results[0]:
         if any(result.intervals for result in results):
             intervals = [result.intervals.get(key) for result in results]
@@ -445,9 +444,3 @@ def columns_of(results: Sequence[DetectorEvaluation]) -> dict[str, list[Any]]:
             columns[f"{key}_p_value"] = [x.p_value if x else math.nan for x in levels]
     columns["unresolved"] = [", ".join(result.unresolved) for result in results]
     return columns
-
-
-def _count(value: Count | None) -> str:
-    if value is None:
-        return "nan"
-    return str(value) if isinstance(value, int) else f"{nearest_float(value):.6g}"

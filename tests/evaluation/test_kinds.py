@@ -356,6 +356,16 @@ def test_alarms_a_day_are_those_of_the_normal_events() -> None:
     assert "0.4 of the normals, 400 false alarms a day" in str(result)
 
 
+@pytest.mark.parametrize("threshold", [2**60 + 3, 10**400], ids=["60 bits", "no float"])
+def test_thresholds_of_rates_have_all_digits_of_integers(threshold: int) -> None:
+    result = fastad.evaluate(
+        Y, np.arange(10) + 2**60, kinds=KIND, threshold=threshold, measures=["tpr"]
+    )
+    assert result.breakdown is not None
+    assert set(result.breakdown.to_columns()["threshold"]) == {threshold}
+    assert f"score, threshold {threshold}: flags" in str(result)
+
+
 @pytest.mark.parametrize("first", ["detector", "group"])
 def test_alarms_a_day_stand_behind_a_first_run_without_scores(first: str) -> None:
     options: dict[str, Any] = {"segments": SITE, "threshold": 0.5, "measures": ["tpr"]}

@@ -156,6 +156,8 @@ def test_a_threshold_may_be_any_real_number(threshold: Any, suffix: str, shown: 
     (point,) = json.loads(result.to_json())["detectors"][0]["operating_points"]
     assert point["threshold"] == (threshold if shown == "big" else shown)
     assert str(result)
+    own = fastad.evaluate(Y, SCORES, threshold=dict.fromkeys(SCORES, threshold))
+    assert own.to_columns()["threshold"] == [threshold if shown == "big" else float(shown)] * 3
 
 
 @pytest.mark.parametrize(("n", "m", "tp", "fp"), [(20, 80, 7, 4), (30, 30, 30, 0), (9, 50, 0, 3)])
