@@ -35,6 +35,7 @@ from fastad.evaluation.notes import (
     lines_of_scores,
     split_keys,
 )
+from fastad.evaluation.operating_point import plain_text
 from fastad.evaluation.results import (
     SUFFIXES,
     DetectorEvaluation,
@@ -99,9 +100,14 @@ class GroupedEvaluation(TableResult, NamedParts[Any, Evaluation]):
         unprinted = {f"{key}{of}" for key in left_out for of in ("", *SUFFIXES)}
         unprinted = (unprinted | {"unresolved", "contamination"}) - self._columns.keys()
         marked = set(self.measure_keys) - self._columns.keys()
+        values = {f"{key}{of}" for key in marked for of in ("", *SUFFIXES)} | {"tied_fraction"}
         runs = self._runs()
         for column in self._declare_columns():
-            name, texts = column.name, list(map(_text, column.cells))
+            # Groups are names, and counts and thresholds may be of any size.
+            name, cells = column.name, list(column.cells)
+            is_name = name in self._columns or name in ("detector", "unresolved")
+            shown = str if is_name else _value_text if name in values else plain_text
+            texts = list(map(shown, cells))
             if name in marked:
                 texts = [run.mark(name) + text for run, text in zip(runs, texts, strict=True)]
             if name not in unprinted:
@@ -337,7 +343,5 @@ def _areas(
     return results
 
 
-def _text(cell: Any) -> str:
-    if cell is None:
-        return "nan"
-    return fixed_text(cell) if isinstance(cell, float) else str(cell)
+def _value_text(value: float) -> str:
+    return str(value) if isinstance(value, int) else fixed_text(value)

@@ -404,6 +404,20 @@ def test_runs_are_counted() -> None:
     assert f"nan: {UNDEFINED[1]} in 1 of 1 run: " in str(one)
 
 
+def test_runs_print_groups_as_they_are_and_thresholds_with_six_digits() -> None:
+    groups = np.repeat([1e-6, 0.25], 3)
+    scores = np.array([1, 2, 3, 2, 4, 6]) * 1e-9
+    weights = np.full(6, 0.5**30)
+    options: dict[str, Any] = {"measures": ["tpr@0.5"], "sample_weight": weights}
+    table = fastad.evaluate([0, 0, 1] * 2, scores, groups=groups, **options)
+    rows = [line.split() for line in str(table).splitlines()[1:3]]
+    sizes, flagged = ["9.31323e-10", "1.86265e-09"], "1.86265e-09"
+    assert rows == [
+        ["1e-06", "score", *sizes, "0.0000", "1.0000", "2e-09", flagged],
+        ["0.25", "score", *sizes, "0.0000", "1.0000", "4e-09", flagged],
+    ]
+
+
 @pytest.mark.parametrize("level", [None, 0.95])
 def test_what_is_undefined_in_all_runs_is_not_printed(level: float | None) -> None:
     y, s = np.tile([0, 1], 30), np.arange(60)
