@@ -72,8 +72,8 @@ class EvaluationRequest:
     parts: Parts | None = None  # kinds of anomalies and segments of normals
     rates: Sequence[Fraction] = field(init=False)  # false positive rates in use, each once
     # Thresholds in use that were given, by what stands behind the @ in keys, or that were chosen on
-    # other samples, by their rule.
-    thresholds: Mapping[str, Threshold] = field(init=False)
+    # other samples, by their rule; None where these leave it undefined.
+    thresholds: Mapping[str, Threshold | None] = field(init=False)
     # Numbers of samples that the measures need at their operating points.
     resolutions: Mapping[str, Resolution] = field(init=False)
 
@@ -81,7 +81,7 @@ class EvaluationRequest:
         rules = self.chosen_elsewhere
         given = thresholds_of(bound for bound in self.measures if bound.key not in rules)
         chosen = {
-            rules[bound.key]: bound.parameters["threshold"]
+            rules[bound.key]: None if (x := bound.parameters["threshold"]) != x else x
             for bound in self.measures
             if bound.key in rules
         }
@@ -411,10 +411,10 @@ def _operating_point(counts: OrderedCounts, rate: Fraction) -> OperatingPoint:
 
 
 def _point_at(
-    counts: OrderedCounts, name: str, threshold: Threshold, request: EvaluationRequest
+    counts: OrderedCounts, name: str, threshold: Threshold | None, request: EvaluationRequest
 ) -> OperatingPoint:
     origin = _origin(name, request)
-    if threshold != threshold:
+    if threshold is None:
         return OperatingPoint(None, None, None, None, _NO_THRESHOLD, **origin)
     flagged = _flagged(counts, threshold)
     return OperatingPoint(None, threshold, flagged.tp, flagged.fp, **origin)

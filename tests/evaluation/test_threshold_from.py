@@ -206,3 +206,9 @@ def test_bad_scores_there_leave_the_other_detectors() -> None:
         assert "NaN; found 1, the first at index 3" in reason
     assert [point.threshold for point in poor.operating_points] == [None, None]
     assert poor.error is None
+    both = fastad.evaluate(
+        TEST[0], {**TEST[1], "poor": [math.nan] * len(TEST[0])}, measures=keys,
+        threshold_from=(y, broken), on_error="record",
+    )["poor"]  # fmt: skip
+    assert both.error is not None
+    assert [point.threshold for point in both.operating_points] == [None, None]
