@@ -196,6 +196,11 @@ def fixed_text(value: float, form: str = ".4f") -> str:
     return format(value, form if digits is None or form[-1] != "f" else f".{digits}f")
 
 
+def value_text(value: float) -> str:
+    """Return the value of a measure as a string; numbers of samples are integers."""
+    return str(value) if isinstance(value, int) else fixed_text(value)
+
+
 def number_text(value: float, form: str = ".4f") -> str:
     """Return a value as a string, a dash for NaN; numbers that round to 0 have no sign."""
     if math.isnan(value):

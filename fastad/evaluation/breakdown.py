@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fastad._core.results import Column, TableResult
-from fastad._core.text_tables import DASH, TextTable, count_text, fixed_text, number_text
+from fastad._core.text_tables import DASH, TextTable, count_text, number_text, value_text
 from fastad._core.types import Count
 from fastad.evaluation.notes import UNRESOLVED, line_of_unresolved
 from fastad.evaluation.operating_point import OperatingPoint, plain_text
@@ -158,7 +158,7 @@ def _by_kind(run: RunByPart) -> TextTable:
 
     rows = {"all": run.values, **run.by_kind}
     table = [
-        [str(name), *(f"{mark(name, key)}{fixed_text(each[key])}" for key in keys)]
+        [str(name), *(f"{mark(name, key)}{value_text(each[key])}" for key in keys)]
         for name, each in rows.items()
     ]
     return TextTable(["kind", *keys], table[: _MAX_PRINTED + 1])

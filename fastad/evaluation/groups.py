@@ -11,7 +11,7 @@ import numpy as np
 from fastad._core.buffers import ReusedBuffers
 from fastad._core.parameters import short_repr
 from fastad._core.results import Column, NamedParts, TableResult, frame_columns
-from fastad._core.text_tables import TextTable, count_text, fixed_text
+from fastad._core.text_tables import TextTable, count_text, value_text
 from fastad._core.threads import thread_map
 from fastad._core.types import ArrayLike, ScoreVector
 from fastad._kernels.ordering.groups import twice_areas
@@ -106,7 +106,7 @@ class GroupedEvaluation(TableResult, NamedParts[Any, Evaluation]):
             # Groups are names, and counts and thresholds may be of any size.
             name, cells = column.name, list(column.cells)
             is_name = name in self._columns or name in ("detector", "unresolved")
-            shown = str if is_name else _value_text if name in values else plain_text
+            shown = str if is_name else value_text if name in values else plain_text
             texts = list(map(shown, cells))
             if name in marked:
                 texts = [run.mark(name) + text for run, text in zip(runs, texts, strict=True)]
@@ -341,7 +341,3 @@ def _areas(
             counts = count_values(order.group(block.start + i))
             results.append(evaluate_measures(name, counts, request))
     return results
-
-
-def _value_text(value: float) -> str:
-    return str(value) if isinstance(value, int) else fixed_text(value)

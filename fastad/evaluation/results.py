@@ -23,6 +23,7 @@ from fastad._core.text_tables import (
     format_p,
     html_text,
     intervals_text,
+    value_text,
 )
 from fastad._core.types import Count
 from fastad.evaluation.breakdown import Breakdown, RunByPart
@@ -187,12 +188,11 @@ class DetectorEvaluation(Record, Mapping[str, float]):
     def cell(self, key: str) -> str:
         """Return a value as a string, with its mark, and its interval where it has one."""
         value, interval = self[key], self.shown_interval(key)
-        # Numbers of samples are integers, and means of them have one decimal.
-        is_count = isinstance(value, int)
-        show = "{:.1f}".format if is_count else fixed_text
-        text = self.mark(key) + (f"{value:d}" if is_count else fixed_text(value))
+        text = self.mark(key) + value_text(value)
         if interval is None:
             return text
+        # Means of numbers of samples have one decimal.
+        show = "{:.1f}".format if isinstance(value, int) else fixed_text
         return f"{text} [{show(interval.low)}, {show(interval.high)}]"
 
 

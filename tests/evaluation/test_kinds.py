@@ -337,6 +337,13 @@ def test_kinds_of_one_row_are_too_few_to_say() -> None:
     assert "which takes 10: dos (3), r2l (1), rare (1)" in "\n".join(rates.statements)
 
 
+def test_numbers_of_flagged_samples_print_as_integers_for_each_kind() -> None:
+    result = fastad.evaluate(Y, S, kinds=KIND, threshold=0.5, measures=["n_flagged"])
+    first = [line.split() for line in str(result.breakdown).splitlines()[2:5]]
+    # Three anomalies, all of one kind, and two normal samples.
+    assert first == [["all", "5"], ["dos", "5"], ["r2l", "2"]]
+
+
 def test_alarms_a_day_are_those_of_the_normal_events() -> None:
     result = fastad.evaluate(
         Y, S, kinds=KIND, segments=SITE, threshold=0.5, measures=["auc", "tpr"], events_per_day=1000
