@@ -161,4 +161,7 @@ def _by_kind(run: RunByPart) -> TextTable:
         [str(name), *(f"{mark(name, key)}{value_text(each[key])}" for key in keys)]
         for name, each in rows.items()
     ]
-    return TextTable(["kind", *keys], table[: _MAX_PRINTED + 1])
+    shown, n_more = table[: _MAX_PRINTED + 1], len(run.by_kind) - _MAX_PRINTED
+    if n_more > 0:
+        shown.append([f"and {count_text(n_more, 'more kind')}", *[DASH] * len(keys)])
+    return TextTable(["kind", *keys], shown)
