@@ -115,7 +115,8 @@ class Interval(Record):
     confidence_level : float
         Nominal probability that such an interval covers the true value, in (0, 1).
     method : str
-        How it was computed, never "auto": by this method the interval is the same.
+        How it was computed, never "auto": by this method the interval is the same, unless hidden
+        anomalies were a range of fractions that begins at 0.
     coverage : float or None
         Lowest coverage of such intervals at 95 % on generated data, over six families of scores,
         with no more samples of either class or beyond the operating point; None where the method

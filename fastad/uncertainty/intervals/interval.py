@@ -186,7 +186,8 @@ def interval(
     worth. Fewer than 10 clusters or blocks are refused, and of fewer than 50 a warning is given. An
     area under the ROC curve of 1 gets an interval too: a lower bound from disjoint pairs of samples
     (method ``"pairs"``). The ``method`` of the result, which was selected or where ``"combined"``
-    has no variance took its place, gives the same interval.
+    has no variance took its place, gives the same interval. Over a range of ``contamination`` it is
+    the method at the middle; where the range begins at 0, ``"auto"`` may select another one there.
 
     References
     ----------
