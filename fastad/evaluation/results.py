@@ -400,7 +400,7 @@ def breakdown_of(runs: Sequence[tuple[Mapping[str, Any], DetectorEvaluation]]) -
         return None
     by_part = [
         RunByPart(
-            {**group, "detector": each.detector},
+            {**group, "detector": group.get("detector", each.detector)},
             [x for x in each.operating_points if x.threshold is not None and x.fp is not None],
             each.n_normals,
             each,

@@ -337,6 +337,16 @@ def test_kinds_of_one_row_are_too_few_to_say() -> None:
     assert "which takes 10: dos (3), r2l (1), rare (1)" in "\n".join(rates.statements)
 
 
+def test_groups_called_detector_name_the_rates_of_kinds() -> None:
+    names = np.repeat(["forest", "svm"], 10)
+    result = fastad.evaluate(
+        np.tile(Y, 2), np.tile(S, 2), groups={"detector": names}, kinds=np.tile(KIND, 2),
+        threshold=0.5, measures=["tpr"],
+    )  # fmt: skip
+    assert result.breakdown is not None
+    assert list(dict.fromkeys(result.breakdown.to_columns()["detector"])) == ["forest", "svm"]
+
+
 def test_numbers_of_flagged_samples_print_as_integers_for_each_kind() -> None:
     result = fastad.evaluate(Y, S, kinds=KIND, threshold=0.5, measures=["n_flagged"])
     first = [line.split() for line in str(result.breakdown).splitlines()[2:5]]
