@@ -339,8 +339,13 @@ def evaluate(
         if threshold_from is not None:
             request = with_chosen_thresholds(request, threshold_from, dict(detectors), pos_label)
         if groups is not None:
-            columns = table_columns(groups, "groups") or [("group", groups)]
-            runs = make_groups(dict(columns), labels)
+            columns = dict(table_columns(groups, "groups") or [("group", groups)])
+            if "detector" in columns and len(detectors) > 1:
+                raise InvalidInputError(
+                    "groups must not be called 'detector' beside several detectors, whose names "
+                    f"they would replace; found {len(detectors)} detectors"
+                )
+            runs = make_groups(columns, labels)
             n_runs = len(detectors) * (runs.starts.shape[0] - 1)
             request = _with_progress(request, report, n_runs, n_resamples)
             return evaluate_groups(labels, detectors, runs, request)

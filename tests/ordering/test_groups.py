@@ -241,6 +241,8 @@ def test_a_detector_among_the_groups_names_the_rows() -> None:
     columns = result.to_columns()
     assert list(columns)[:2] == ["fold", "detector"]
     assert columns["detector"] == ["a", "b"] * len(np.unique(FOLD))
+    with pytest.raises(InvalidInputError, match=r"'detector' beside several .* found 2 detectors"):
+        fastad.evaluate(Y, {"a": SCORES["a"], "b": SCORES["b"]}, groups={"detector": FOLD})
     wide = fastad.evaluate(Y, SCORES, groups=FOLD, measures=["auc"])
     assert columns["auc"] == wide.to_columns()["auc"]
 
