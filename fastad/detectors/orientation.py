@@ -44,10 +44,15 @@ def scikit_learn(module: str, user: str = "a scorer or adapter") -> ModuleType:
 
 
 def last_step(estimator: Any) -> Any:
-    """Return the estimator that scores: the last step of a pipeline, the best of a search."""
+    """Return the estimator that scores: the last step of a pipeline, the best of a search.
+
+    Of a `FrozenEstimator` it is the one inside, whose orientation its tags do not tell.
+    """
     pipeline = scikit_learn("pipeline").Pipeline
     while True:
-        if isinstance(estimator, pipeline):
+        if is_frozen(estimator):
+            estimator = estimator.estimator
+        elif isinstance(estimator, pipeline):
             estimator = estimator.steps[-1][1]
         elif hasattr(estimator, "best_estimator_"):
             estimator = estimator.best_estimator_
@@ -77,6 +82,12 @@ def kind_of(estimator: Any) -> Kind | None:
     except AttributeError:  # a mixin of scikit-learn without its base class
         pass
     return None
+
+
+def is_frozen(estimator: Any) -> bool:
+    """Return whether this is a FrozenEstimator; without scikit-learn's module there is none."""
+    module = sys.modules.get("sklearn.frozen")
+    return module is not None and isinstance(estimator, module.FrozenEstimator)
 
 
 def is_pyod(step: Any) -> bool:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from fastad._core.arrays import as_vector, check_rows
 from fastad._core.parameters import check_inside, short_repr
 from fastad._core.types import IntVector, Label, Point, Threshold
-from fastad.detectors.orientation import anomaly_scores, kind_of, name_of
+from fastad.detectors.orientation import anomaly_scores, is_frozen, kind_of, name_of
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 from fastad.measures.thresholds import threshold_at_rate
 from fastad.ordering.labels import check_labels
@@ -139,7 +139,7 @@ class ThresholdedDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         self._check_parameters()
         (X,) = indexable(X)
         rows = self._normal_rows(X, y)
-        if _is_frozen(self.estimator):
+        if is_frozen(self.estimator):
             held_out, fitted = rows, self.estimator
             self._check_size(held_out.shape[0])
         else:
@@ -268,14 +268,6 @@ class ThresholdedDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):  # t
                 f"fpr = {float(self.fpr):g} with confidence {float(self.confidence_level):g} needs "
                 f"at least {required} held-out samples; found {n_held_out}"
             )
-
-
-def _is_frozen(estimator: Any) -> bool:
-    try:
-        from sklearn.frozen import FrozenEstimator
-    except ModuleNotFoundError:  # before scikit-learn 1.6
-        return False
-    return isinstance(estimator, FrozenEstimator)
 
 
 def _seeded(estimator: Any, random: Any) -> Any:

@@ -12,6 +12,7 @@ from sklearn.cluster import KMeans
 from sklearn.covariance import EllipticEnvelope
 from sklearn.ensemble import IsolationForest, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import SGDOneClassSVM
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import LocalOutlierFactor
@@ -20,7 +21,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
 import fastad
-from fastad.sklearn import OrientationWarning, from_pyod, from_sklearn, roc_auc_scorer
+from fastad.sklearn import (
+    OrientationWarning,
+    ThresholdedDetector,
+    from_pyod,
+    from_sklearn,
+    roc_auc_scorer,
+)
 
 _rng = np.random.default_rng(0)
 NORMAL = _rng.normal(size=(200, 2))
@@ -104,6 +111,19 @@ def test_detectors_of_pyod_itself(module: str) -> None:
     pipeline = make_pipeline(StandardScaler(), sklearn.clone(detector)).fit(NORMAL)
     assert roc_auc_scorer()(pipeline, X, Y) == fastad.roc_auc(Y, pipeline.decision_function(X))
     assert from_pyod(pipeline).name == name
+
+
+def test_a_frozen_detector_has_the_orientation_of_the_one_inside() -> None:
+    fitted = pytest.importorskip("pyod.models.knn").KNN().fit(NORMAL)
+    frozen, expected = FrozenEstimator(fitted), fitted.decision_function(X)
+    assert roc_auc_scorer()(frozen, X, Y) == fastad.roc_auc(Y, expected)
+    np.testing.assert_array_equal(from_pyod(frozen).score_samples(X), expected)
+    detector = ThresholdedDetector(frozen).fit(NORMAL)
+    np.testing.assert_array_equal(-detector.score_samples(X), expected)
+    forest = DETECTORS[0].fit(NORMAL)
+    assert from_sklearn(FrozenEstimator(forest)).name == "IsolationForest"
+    with pytest.raises(TypeError, match="PyOD detector KNN; use from_pyod"):
+        from_sklearn(frozen)
 
 
 def test_pipelines_and_searches_are_named_after_what_scores() -> None:
