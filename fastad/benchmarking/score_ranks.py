@@ -36,6 +36,7 @@ from fastad.ordering.labels import (
     refuse_missing_scores,
     score_name,
 )
+from fastad.uncertainty.comparisons.pair_estimates import check_direction
 from fastad.uncertainty.comparisons.paired import Detectors, rank_detectors
 from fastad.uncertainty.intervals.methods import limits_of
 from fastad.uncertainty.samples.bootstrap import refuse_often_undefined
@@ -92,7 +93,7 @@ def score_rank_intervals(
     Raises
     ------
     InvalidInputError
-        If there is one detector only.
+        If there is one detector only, or neither more nor less of the measure is better.
     UndefinedMeasureError
         If the measure is undefined for a detector, or a class has fewer than two samples.
 
@@ -129,6 +130,7 @@ def score_rank_intervals(
     ['good']
     """
     bound = bind(measure, operating_point, score_rank_intervals)
+    check_direction(bound)
     n_best, n_resamples = check_count(n_best, "n_best"), check_count(n_resamples, "n_resamples")
     level, key = check_inside(confidence_level, "confidence_level"), random_key(rng)
     with thread_limit(n_threads):

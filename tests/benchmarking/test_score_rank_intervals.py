@@ -148,6 +148,8 @@ def test_refusals() -> None:
         message = r"y_score\['a'\] must not contain NaN; found 1, the first at index 3"
         with pytest.raises(InvalidInputError, match=message):
             score_rank_intervals(y, scores, groups=groups, **options)
+    with pytest.raises(InvalidInputError, match="more, or less, is better; found flagged@thresho"):
+        score_rank_intervals(y, scores, measure="n_flagged", threshold=0.5)
     with pytest.raises(InvalidInputError, match="n_best must be at least 1"):
         score_rank_intervals(y, scores, n_best=0, **options)
 

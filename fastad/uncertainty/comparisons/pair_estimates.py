@@ -55,10 +55,7 @@ def check_comparison_options(
     options = check_options(
         method, confidence_level, n_resamples, rng, stratified=stratified, methods=methods
     )
-    if bound.measure.higher_is_better is None:
-        raise InvalidInputError(
-            f"measure must be one of which more, or less, is better; found {bound.key}"
-        )
+    check_direction(bound)
     if method in NORMAL_METHODS and not has_influence(bound.measure):
         *others, last = [repr(other) for other in methods if other not in NORMAL_METHODS]
         raise InvalidInputError(
@@ -305,3 +302,11 @@ def _score_ends(difference: float, spread: float, reach: float) -> Bounds:
     low, high = (difference - half) / (1 + curvature), (difference + half) / (1 + curvature)
     # Rounding must not leave the ends.
     return max(-reach, min(low, difference)), min(reach, max(high, difference))
+
+
+def check_direction(bound: BoundMeasure) -> None:
+    """Check that a measure says which of two values is the better one."""
+    if bound.measure.higher_is_better is None:
+        raise InvalidInputError(
+            f"measure must be one of which more, or less, is better; found {bound.key}"
+        )
