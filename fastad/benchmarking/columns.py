@@ -23,7 +23,7 @@ _CRITERIA = {"em": True, "mv": False}
 # Columns that `evaluate` writes beside the measures or behind their keys, and pandas beside both.
 _WRITTEN = (
     *("n_anomalies", "n_normals", "n_omitted", "tied_fraction"),
-    *("threshold", "unresolved", "error"),
+    *("threshold", "unresolved", "error", "contamination"),
 )
 _WRITTEN_PREFIXES = ("threshold@", "flagged@", "__index_level_", "Unnamed: ")
 _ENDINGS = ("_low", "_high", "_adjusted", "_p_value")

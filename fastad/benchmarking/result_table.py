@@ -51,9 +51,7 @@ _FAR_BELOW_CHANCE, _FEWEST_AREAS = 0.4, 3
 
 def _with_lowest_contamination(cells: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
     """Return the rows of a study with the lowest contamination, and a note of the others."""
-    if CONTAMINATION not in cells:
-        return cells, ""
-    rates = np.asarray(cells[CONTAMINATION]).astype(np.float64)
+    rates = numbers(cells[CONTAMINATION], f"table[{CONTAMINATION!r}]")
     distinct = np.unique(rates).tolist()
     if len(distinct) == 1:
         return cells, ""
@@ -61,6 +59,11 @@ def _with_lowest_contamination(cells: Mapping[str, Any]) -> tuple[Mapping[str, A
     others = some_of([f"{rate:g}" for rate in distinct[1:]], _MAX_NAMES)
     note = f"left out: rows of contamination {others}; those of {distinct[0]:g} are compared"
     return {name: np.asarray(column)[rows] for name, column in cells.items()}, note
+
+
+def _names(column: str, given: Names | None) -> bool:
+    """Return whether an argument names a column."""
+    return column == given if given is None or isinstance(given, str) else column in given
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,7 +129,7 @@ class ResultTable:
         dataset_columns : str or sequence of str, default "dataset"
             Column of the data set, or columns that name it together; none for one data set. In
             tables of a study several collections are part of the name, and rows of the lowest
-            contamination are read.
+            contamination are read, unless an argument names their column.
         detector_column : str, default "detector"
             Column of the detector.
         params_columns : str or sequence of str, optional
@@ -153,8 +156,12 @@ class ResultTable:
         """
         cells: Mapping[str, Any] = table_of(table)
         note = ""
+        given = (detector_column, params_columns, fold_columns, anomaly_class_column)
         if dataset_columns == "dataset" and COLLECTION in cells:
-            cells, note = _with_lowest_contamination(cells)
+            # Named by an argument, rates tell rows apart.
+            if CONTAMINATION in cells and not any(_names(CONTAMINATION, each) for each in given):
+                check_lengths(cells, COLLECTION)
+                cells, note = _with_lowest_contamination(cells)
             if len(set(map(str, cells[COLLECTION]))) > 1:
                 dataset_columns = [COLLECTION, "dataset"]
         columns = find_columns(

@@ -238,6 +238,28 @@ def test_names_of_every_type(column: Any, key: str) -> None:
     assert np.nansum(table.by_fold("auc")[at_x.get(key, np.s_[:, 0])]) == 0.5
 
 
+def test_rates_of_contamination_may_be_parameters_or_folds() -> None:
+    columns: dict[str, Any] = {
+        "collection": ["a"] * 4,
+        "contamination": [0.0, 0.0, 0.1, 0.1],
+        "dataset": ["d"] * 4,
+        "detector": ["knn", "lof"] * 2,
+        "auc": [0.9, 0.8, 0.7, 0.6],
+    }
+    left_out = "left out: rows of contamination 0.1; those of 0 are compared"
+    assert ResultTable.from_table(columns).notes == [left_out]
+    table = ResultTable.from_table(columns, params_columns="contamination")
+    assert table.means("auc").tolist() == [[0.9, 0.7, 0.8, 0.6]]
+    table = ResultTable.from_table(columns, fold_columns=["contamination"])
+    assert (table.folds, table.notes) == ([0.0, 0.1], [])
+    for column, says in (
+        (["low", "high"] * 2, r"table\['contamination'\] must be a column of numbers"),
+        ([0, 1], "found 4 rows of 'collection' and 2 of 'contamination'"),
+    ):
+        with pytest.raises(InvalidInputError, match=says):
+            ResultTable.from_table({**columns, "contamination": column})
+
+
 def test_several_columns_make_a_name() -> None:
     rows = [
         {"set": s, "size": n, "detector": "knn", "k": k, "metric": m, "seed": seed, "split": split}
