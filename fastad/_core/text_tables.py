@@ -193,7 +193,9 @@ def digits_of_numbers(digits: int | None) -> Iterator[None]:
 def fixed_text(value: float, form: str = ".4f") -> str:
     """Return a value in a format, with the digits of the block in place of its own decimals."""
     digits = _digits.get()
-    return format(value, form if digits is None or form[-1] != "f" else f".{digits}f")
+    if digits is None or form[-1] != "f":
+        return format(value, form)
+    return format(value, f"{form.partition('.')[0]}.{digits}f")
 
 
 def value_text(value: float) -> str:
@@ -206,7 +208,7 @@ def number_text(value: float, form: str = ".4f") -> str:
     if math.isnan(value):
         return DASH
     text = fixed_text(value, form)
-    return text.lstrip("-") if not text.strip("-0.%") else text
+    return text.lstrip("+-") if not text.strip("+-0.%") else text
 
 
 def interval_text(low: float, high: float, form: str = ".2f") -> str:

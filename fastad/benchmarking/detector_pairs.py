@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fastad._core.arrays import set_all_readonly
 from fastad._core.results import Column, TableResult, frame_columns
-from fastad._core.text_tables import format_p
+from fastad._core.text_tables import format_p, number_text
 from fastad._core.types import FloatMatrix, FloatVector, IntMatrix
 from fastad.benchmarking.means import defined_mean, differences
 from fastad.benchmarking.rank_distributions import signed_ranks
@@ -118,7 +118,8 @@ class MultiComparison(PairMatrix):
     def cell(self, i: int, j: int) -> tuple[str, ...]:
         """Return the mean difference, wins, ties and losses, and the p-value."""
         counts = f"{self.wins[i, j]}-{self.ties[i, j]}-{self.wins[j, i]}"
-        return f"{self.mean_difference[i, j]:+.4f}", counts, format_p(self.p_values[i, j], "p")
+        difference = number_text(self.mean_difference[i, j], "+.4f")
+        return difference, counts, format_p(self.p_values[i, j], "p")
 
     def _head(self, i: int) -> str:
         return f"{self.detectors[i]} {self.mean[i]:.4f}"
@@ -185,7 +186,7 @@ def multi_comparison_matrix(results: Results, *, measure: str | None = None) -> 
     merits, column = complete.merits[:, order], complete.column
     first, second = np.triu_indices(len(order), 1)
     change = differences(merits.T[first], merits.T[second])
-    mean_change = column.sign * defined_mean(change, axis=1)
+    mean_change = column.sign * defined_mean(change, axis=1) + 0.0  # a zero has no sign
     p_values = signed_ranks(merits, first, second)[0]
     wins, losses, ties = (
         np.count_nonzero(each, axis=1) for each in (change > 0, change < 0, change == 0)
@@ -195,7 +196,7 @@ def multi_comparison_matrix(results: Results, *, measure: str | None = None) -> 
     return MultiComparison(
         complete.names(order),
         mean,
-        pair_matrix(mean_change, -mean_change, 0.0),
+        pair_matrix(mean_change, 0.0 - mean_change, 0.0),
         pair_matrix(wins, losses, 0),
         pair_matrix(ties, ties, 0),
         pair_matrix(p_values, p_values),

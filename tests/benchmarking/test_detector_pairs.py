@@ -209,6 +209,15 @@ def test_hierarchical_with_data_sets_without_variance() -> None:
     assert hierarchical(table(values[:, :2])).p_equivalent[0, 1] > 0.99
 
 
+def test_differences_of_zero_have_no_sign() -> None:
+    for name in ("auc", "fpr@tpr0.95"):
+        result = multi_comparison_matrix(
+            ResultTable.from_arrays({name: [[0.5, 0.5], [0.7, 0.7]]}, detectors=["a", "b"])
+        )
+        assert not np.signbit(result.mean_difference).any()
+        assert [result.cell(*pair)[0] for pair in ((0, 1), (1, 0))] == ["0.0000", "0.0000"]
+
+
 def test_printed_matrices() -> None:
     auc = [[0.9, 0.8], [0.9, 0.9], [0.8, 0.7], [0.7, 0.8]]
     assert str(multi_comparison_matrix(table(auc))).splitlines() == [

@@ -172,6 +172,7 @@ def test_the_best_three_of_a_column(rows: list[list[float]]) -> None:
         (-0.0, ".1%", "0.0%"), (-0.01, ".2f", "-0.01"), (-0.1, ".4f", "-0.1000"),
         (math.inf, ".2f", "inf"), (-math.inf, ".2f", "-inf"), (1.0, ".2f", "1.00"),
         (-0.0004, ".1%", "0.0%"), (-0.0006, ".1%", "-0.1%"),
+        (0.0, "+.4f", "0.0000"), (-0.0, "+.4f", "0.0000"), (0.5, "+.2f", "+0.50"),
     ],
 )  # fmt: skip
 def test_how_numbers_read(value: float, form: str, text: str) -> None:
