@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +64,9 @@ def legend_labels(
 def _value_texts(values: Mapping[str, float]) -> Iterable[str]:
     too_few, intervals = _unresolved_of(values), _intervals_of(values)
     for key, value in values.items():
-        text = "undefined" if math.isnan(value) else f"{value:.3f}"
+        # Numbers of samples are integers.
+        text = f"{value:d}" if isinstance(value, Integral) else f"{value:.3f}"
+        text = "undefined" if math.isnan(value) else text
         mark = UNRESOLVED if key in too_few else ""
         yield f"{key} {mark}{text}{interval_text(intervals.get(key))}"
 

@@ -19,6 +19,7 @@ from fastad.plot import (
     RocVariationDisplay,
     RpCurveDisplay,
 )
+from fastad.plot.legends import legend_labels
 from tests.support.drawn import legend_of, new_axes, picture, x_of, y_of
 
 N_ANOMALIES, N_NORMALS = 25, 40
@@ -52,6 +53,12 @@ def is_on(point: tuple[float, float], x: Any, y: Any) -> bool:
 
 
 # ROC.
+
+
+def test_numbers_of_samples_are_integers_in_the_legend() -> None:
+    key = "flagged@threshold0.5"
+    values = fastad.evaluate([0, 1, 1], {"a": [0.1, 0.6, 0.7]}, measures=["auc", key])
+    assert legend_labels(["a"], values) == {"a": f"a (auc 1.000, {key} 2)"}
 
 
 def test_roc_on_linear_axes_is_the_curve() -> None:
