@@ -256,6 +256,10 @@ class ThresholdedDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):  # t
             argument = "pos_label" if error.argument == "pos_label" else "y"
             raise type(error)(str(error).replace("y_true", "y"), argument=argument) from None
         normal: IntVector = rows[checked.values == 0]
+        if not normal.size:
+            raise InvalidInputError(
+                f"y must contain normal samples; found pos_label={self.pos_label!r} alone"
+            )
         return normal
 
     def _check_size(self, n_held_out: int) -> None:

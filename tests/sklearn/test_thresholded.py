@@ -224,6 +224,7 @@ def test_refusals_name_the_argument(options: dict[str, Any], argument: str) -> N
         (["good", "bad", "odd"], "bad", "y must contain"),
         (["good", "bad"], "Bad", "pos_label must be a label of y"),
         ([0, 1], "1", "pos_label must be a label of y"),
+        ([1], 1, "y must contain normal samples; found pos_label=1 alone"),
     ],
 )
 def test_labels_are_those_of_measures(labels: list[Any], pos_label: Any, message: str) -> None:
