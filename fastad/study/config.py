@@ -20,7 +20,7 @@ from fastad._core.toml_files import check_keys, check_table, check_tables, read_
 from fastad.benchmarking.columns import key_list
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.measure import BoundMeasure, Measure, MeasureLike
-from fastad.measures.requests import function_of, parse_measures, read_key, suggestion_for
+from fastad.measures.requests import bind, function_of, parse_measures, read_key, suggestion_for
 from fastad.study.configurations import (
     Configuration,
     check_configurations,
@@ -69,7 +69,7 @@ class VolumePlan:
     n_draws : int
         Points drawn uniformly in the box of training and test rows of each split.
     fpr : sequence of float
-        False positive rates at which volumes are read.
+        False positive rates at which volumes are read; each counts once.
     """
 
     n_draws: int = 100_000
@@ -82,9 +82,9 @@ class VolumePlan:
         rates = check_rate(self.fpr, "volumes.fpr")
         if not isinstance(rates, list):
             raise mistyped("volumes.fpr", "be a list of numbers", short_repr(self.fpr))
-        fpr = tuple(float(rate) for rate in rates)
+        fpr = tuple(dict.fromkeys(float(rate) for rate in rates))
         # Columns of volumes have them in their names.
-        if len({f"{rate:g}" for rate in fpr}) < len(set(fpr)):
+        if len({f"{rate:g}" for rate in fpr}) < len(fpr):
             raise refused("volumes.fpr", "differ in six digits", short_repr(self.fpr))
         object.__setattr__(self, "fpr", fpr)
 
@@ -161,6 +161,7 @@ class StudyConfig:
                 "higher_is_better": bound.measure.higher_is_better,
                 "code": own_code([bound.measure.compute]),
                 "options": value_text(bound.measure.compute, "measures"),
+                "parameters": value_text(dict(bound.parameters), "measures"),
             }
             for key, bound in self.own_measures.items()
         }
@@ -283,8 +284,10 @@ def check_measures(
     for key in measures:
         if isinstance(key, declared):
             for bound in parse_measures(key, rates):
-                _check_own(bound, keys)
-                keys[bound.key] = bound
+                _check_own(bound)
+                own = None if _is_named(bound) else bound
+                if keys.setdefault(bound.key, own) != own:
+                    raise refused("measures", "have keys of their own", f"two for {bound.key!r}")
             continue
         key_list([key], "measures")
         if function_of(key) == key:
@@ -301,14 +304,19 @@ def check_measures(
     return tuple(key if bound is None else bound for key, bound in keys.items())
 
 
-def _check_own(bound: BoundMeasure, keys: Mapping[str, BoundMeasure | None]) -> None:
-    """Check a declared measure: it has a direction, a key of its own, and code with a name."""
+def _is_named(bound: BoundMeasure) -> bool:
+    """Return whether a measure is the one that its key names, with all its options."""
+    named = read_key(bound.key)
+    is_whole = named is not None and not named.measure.takes_score_range
+    return is_whole and bind(bound.key, {}) == bound
+
+
+def _check_own(bound: BoundMeasure) -> None:
+    """Check a declared measure: it has a direction, no key of a column, and code with a name."""
     if bound.measure.higher_is_better is None:
         raise refused("measures", "be ones of which more, or less, is better", bound.key)
     if bound.key in _RESULT_COLUMNS:
         raise refused("measures", "have keys that are no columns of the results", bound.key)
-    if bound.key in keys and keys[bound.key] != bound:
-        raise refused("measures", "have keys of their own", f"two for {bound.key!r}")
     value_text(bound.measure.compute, "measures")
 
 

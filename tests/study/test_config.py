@@ -121,6 +121,7 @@ def test_what_the_results_depend_on_is_plain() -> None:
 def test_rates_may_be_any_sequence() -> None:
     assert VolumePlan(fpr=np.array([0.05, 0.5])).fpr == (0.05, 0.5)  # type: ignore[arg-type]
     assert VolumePlan(fpr=[1]).fpr == (1.0,)
+    assert VolumePlan(fpr=[0.5, 0.05, 0.5]).fpr == (0.5, 0.05)
 
 
 def test_flags_and_rates_of_numpy_and_fractions_are_those_of_python() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from fastad.errors import InvalidInputError
 from fastad.measures import from_counts
+from fastad.measures.registry import MEASURES
 from fastad.study import StudyConfig, make_config, run_study
 from fastad.study.config import keys_of
 from fastad.study.digests import own_code
@@ -23,6 +24,7 @@ CONFIG: dict[str, Any] = {
     "volumes": {"n_draws": 1000, "fpr": [0.05]},
     "detectors": [{"kind": "knn", "k": [1, 5]}],
 }
+TPR_AT_FPR = MEASURES["tpr_at_fpr"]
 F1 = from_counts("own_f1", custom.f1, at="fpr", value_range=(0, 1), monotone=True)
 COST = from_counts("expected_cost", custom.expected_cost, at="best", higher_is_better=False)
 
@@ -89,6 +91,19 @@ def test_arguments_of_a_measure_are_settings_of_a_study() -> None:
         measure = from_counts("weighted", partial(weighted, beta=beta), at="fpr")
         plain.append(make_config({**values, "measures": [measure.bind(fpr=0.1)]}).to_dict())
     assert plain[0]["own_measures"] != plain[1]["own_measures"]
+
+
+def test_a_declaration_of_fastad_is_the_measure_of_its_key() -> None:
+    declared = config_with(MEASURES["roc_auc"], TPR_AT_FPR.bind(fpr=0.05), "auc")
+    assert declared.to_dict() == config_with("auc", "tpr@0.05").to_dict()
+
+
+def test_options_of_a_measure_are_settings_of_a_study() -> None:
+    options = "linear", "conservative"
+    plain, other = (
+        config_with(TPR_AT_FPR.bind(fpr=0.05, interpolation=each)).to_dict() for each in options
+    )
+    assert plain != other
 
 
 def test_functions_within_functions_are_refused_as_their_variables_have_no_name() -> None:
