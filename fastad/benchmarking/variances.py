@@ -277,10 +277,12 @@ def _components(
         )
     # What is left of the variance of a seed in the mean of a data set, on average.
     left = float(np.mean(np.bincount(clusters, 1 / n_seeds) / sizes**2))
-    within, among = float(spread.mean()), float(means.var(ddof=1))
+    # About one of them, so that equal means do not vary by rounding.
+    moved = means - means[0]
+    within, among = float(spread.mean()), float(moved.var(ddof=1))
     between = max(among - left * within, 0.0)
     within_ends = _jackknife(spread, np.mean, tail)
-    among_ends = _jackknife(means, partial(np.var, ddof=1), tail)
+    among_ends = _jackknife(moved, partial(np.var, ddof=1), tail)
     # The jackknife's or the chi-squared ends.
     quantiles = chdtri(len(means) - 1, [tail, 1 - tail])
     low, high = (among * (len(means) - 1) / quantiles).tolist()

@@ -153,6 +153,13 @@ def test_detectors_without_seeds_do_not_vary() -> None:
     assert two.between[0].value > 0
 
 
+def test_equal_values_do_not_vary_by_rounding() -> None:
+    for value in (0.5, 0.7):
+        result = variance_components(table(np.full((6, 2, 3), value)))
+        for part in (*result.between, *result.within):
+            assert (part.value, part.low, part.high) == (0, 0, 0)
+
+
 def test_printed_table() -> None:
     values = np.round(seeds(), 3)
     result = variance_components(table(values))
