@@ -449,9 +449,9 @@ class ResultTable:
                 below.append(name)
         if below:
             notes.append(
-                f"auc of {some_of(below, _MAX_DOUBTS)} is below {_FAR_BELOW_CHANCE} on all of "
-                f"{problems_text(self.clusters)}: the orientation of the scores may be reversed "
-                "(higher must be more anomalous)"
+                f"auc of {some_of(below, _MAX_DOUBTS)} is below {_FAR_BELOW_CHANCE} wherever it is "
+                "defined: the orientation of the scores may be reversed (higher must be more "
+                "anomalous)"
             )
         return notes
 
