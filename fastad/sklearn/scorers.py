@@ -23,6 +23,7 @@ from fastad.detectors.orientation import (
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.evaluation.entry import evaluate
 from fastad.measures.measure import BoundMeasure, Measure, MeasureLike
+from fastad.measures.rates import RATES
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind, table_measures
 
@@ -181,7 +182,10 @@ class MeasureScorer(Scorer[float]):
     @property
     def _positional(self) -> Sequence[str]:
         measure = self._declaration
-        return () if MEASURES.get(measure.name) is measure else (measure.name,)
+        if MEASURES.get(measure.name) is measure:
+            return ()
+        # Rates at a threshold have names, other measures are variables of the user.
+        return (repr(measure.name) if RATES.get(measure.name) is measure else measure.name,)
 
     @property
     def _declaration(self) -> Measure[Any]:

@@ -103,6 +103,8 @@ def test_repr_is_the_call() -> None:
     )
     assert repr(scorers.roc_auc_scorer()) == "roc_auc_scorer()"
     assert repr(scorers.measure_scorer("auc")) == "roc_auc_scorer()"
+    rate = scorers.measure_scorer("tpr@threshold0.5")
+    assert repr(rate) == "measure_scorer('tpr', threshold=0.5)"
     f2 = fastad.measures.from_counts("f2", custom.f2, at="threshold")
     assert repr(scorers.measure_scorer(f2, threshold=0.5)) == "measure_scorer(f2, threshold=0.5)"
 
