@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, ndtri
+from scipy.special import expit, logit, ndtri
 
 from fastad._core.threads import slices, thread_map
 from fastad._core.types import FloatVector, IntVector, ScoreVector
@@ -33,6 +33,8 @@ _VARIANT_FACTOR = 3.0
 _MOST_LOG_ODDS = 30.0
 # Part of the correlation that the discriminant does not invert: detectors may be equal.
 _RIDGE = 0.01
+# The most by which the slope of a detector may be steeper beside others than alone.
+_MOST_BESIDE = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +129,9 @@ class WorkingModel:
         np.fill_diagonal(correlation, 1 + _RIDGE)
         distance = math.sqrt(2) * float(ndtri(auc))
         slopes = np.linalg.solve(correlation, np.full(z.shape[1], distance))
+        # Opposed detectors cannot both be as good: what they have in common would be certain.
+        largest = float(np.abs(slopes).max())
+        slopes *= min(1.0, _MOST_BESIDE * abs(distance) / max(largest, _TOLERANCE))
         steps = _PRIOR_SD * np.vstack([np.eye(slopes.shape[0]), -np.eye(slopes.shape[0])])
         more = min(prevalence * _VARIANT_FACTOR, (1 + prevalence) / 2)
         possible = [
@@ -169,7 +174,10 @@ def _with_total(cells: Cells, slopes: FloatVector, prevalence: float) -> FloatVe
     def excess(intercept: float) -> float:
         return float(cells.sizes @ expit(log_odds + intercept)) - total
 
-    most = 2 * _MOST_LOG_ODDS
+    # As far as every row has a higher probability than the mean, or a lower one: the slopes of
+    # detectors that contradict each other are large.
+    farthest = float(np.abs(log_odds).max()) + abs(float(logit(prevalence))) + 1
+    most = max(2 * _MOST_LOG_ODDS, farthest)
     return np.append(brentq(excess, -most, most, xtol=_NEAR), slopes)
 
 

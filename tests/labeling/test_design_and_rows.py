@@ -39,11 +39,28 @@ def test_rows_on_which_detectors_disagree_are_drawn_more_often() -> None:
     assert p[flagged[0] & flagged[1]].mean() > p[~flagged[0] & ~flagged[1]].mean()
 
 
-@loop("prevalence, auc", [(1e-9, 0.5), (0.5, 0.9), (0.999999, 0.001), (1e-9, 0.999999)])
+@loop(
+    "prevalence, auc", [(1e-30, 0.9), (1e-9, 0.5), (0.5, 0.9), (0.999999, 0.001), (1e-9, 0.999999)]
+)
 def test_any_guess_has_a_design(prevalence: float, auc: float) -> None:
     plan = design(SCORES, budget=50, target="auc a vs b", prevalence=prevalence, auc=auc)
     assert plan.probability.sum() == pytest.approx(50)
     assert plan.probability.min() >= 0.1 * 50 / 5000 * (1 - 1e-9)
+
+
+def test_opposed_detectors_have_a_design_that_promises_little() -> None:
+    """Both cannot be good: what is known of the rows is hardly more than their number."""
+    rng = np.random.default_rng(0)
+    y = rng.random(2000) < 0.1
+    a = rng.normal(size=2000) + y
+    for b in (-a, -a + rng.normal(scale=0.05, size=2000)):
+        scores = {"a": a, "b": b}
+        plan = design(scores, budget=200, target="auc a vs b")
+        assert plan.probability.sum() == pytest.approx(200)
+        assert plan.gain[0] < 2
+        drawn = draw(plan, rng=0)
+        labeled = drawn.with_labels(y[drawn.row])
+        assert estimate(scores, labeled, target="auc a vs b").estimates[0].low > -1
 
 
 def test_a_bound_on_what_is_missed_rests_on_no_model() -> None:
