@@ -193,8 +193,8 @@ class TextFile:
     @contextmanager
     def _rows(self) -> Iterator[Any]:
         """Open the rows, the first of them the header, as a reader that counts lines."""
-        # By default 128 kB; pyarrow reads longer cells. The limit belongs to the process, and stays:
-        # another thread may read.
+        # By default 128 kB; pyarrow reads longer cells. The limit, which belongs to
+        # the process, stays: another thread may read.
         csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
         with self._lines() as lines:
             # Python 3.10 refuses lines with NUL, which are the ones to name.

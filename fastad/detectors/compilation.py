@@ -11,6 +11,14 @@ from fastad._core.types import FloatMatrix, FloatVector
 from fastad._core.user_warnings import warn_user
 from fastad._kernels.geometry.draws import write_rows
 from fastad.detectors import centres, density, forest, knn, support
+from fastad.detectors.orientation import (
+    anomaly_scores,
+    is_pyod,
+    kind_of,
+    last_step,
+    name_of,
+    unwrapped,
+)
 from fastad.detectors.scorer import CompiledScorer, is_exactly
 from fastad.detectors.transformation import after, can_compile
 from fastad.errors import BatchScorerWarning, InvalidInputError, InvalidTypeError
@@ -146,9 +154,6 @@ def scorer_of(score: Any, argument: str) -> CompiledScorer | None:
     libraries = {base.__module__.partition(".")[0] for base in type(owner).__mro__}
     if not libraries & {"sklearn", "pyod"}:
         return None
-    # Here, because scikit-learn is an optional extra.
-    from fastad.detectors.orientation import is_pyod, kind_of, last_step
-
     step = last_step(owner)
     if is_pyod(step):
         return _compiled(owner, argument) if method == "decision_function" else None
@@ -170,8 +175,7 @@ def _compiled(fitted: Any, argument: str) -> CompiledScorer:
         raise InvalidTypeError(
             f"{argument} must be a fitted detector; found the class {fitted.__name__}"
         )
-    while hasattr(fitted, "best_estimator_"):
-        fitted = fitted.best_estimator_
+    fitted = unwrapped(fitted)
     kind = type(fitted).__module__.partition(".")[0], type(fitted).__name__
     check_single_points(kind, argument)
     if kind in _COMPILERS:
@@ -206,9 +210,6 @@ class BatchScorer(CompiledScorer):
     on_threads = False
 
     def __init__(self, fitted: Any, argument: str) -> None:
-        # Here, because scikit-learn is an optional extra.
-        from fastad.detectors.orientation import anomaly_scores, kind_of, name_of
-
         if kind_of(fitted) not in ("outlier detector", "PyOD detector"):
             raise InvalidInputError(
                 f"{argument} must be a detector of scikit-learn or PyOD; found "

@@ -49,15 +49,16 @@ def last_step(estimator: Any) -> Any:
     Of a `FrozenEstimator` it is the one inside, whose orientation its tags do not tell.
     """
     pipeline = scikit_learn("pipeline").Pipeline
-    while True:
-        if is_frozen(estimator):
-            estimator = estimator.estimator
-        elif isinstance(estimator, pipeline):
-            estimator = estimator.steps[-1][1]
-        elif hasattr(estimator, "best_estimator_"):
-            estimator = estimator.best_estimator_
-        else:
-            return estimator
+    while isinstance(estimator := unwrapped(estimator), pipeline):
+        estimator = estimator.steps[-1][1]
+    return estimator
+
+
+def unwrapped(estimator: Any) -> Any:
+    """Return what a FrozenEstimator holds, and the best estimator of a search."""
+    while (frozen := is_frozen(estimator)) or hasattr(estimator, "best_estimator_"):
+        estimator = estimator.estimator if frozen else estimator.best_estimator_
+    return estimator
 
 
 def name_of(estimator: Any) -> str:

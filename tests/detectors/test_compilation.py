@@ -9,6 +9,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.covariance import EllipticEnvelope
 from sklearn.decomposition import PCA, FactorAnalysis
 from sklearn.ensemble import ExtraTreesRegressor, IsolationForest
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import SGDOneClassSVM
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbors
@@ -77,6 +78,13 @@ def test_subclasses_of_another_name_score_batch_by_batch() -> None:
     with pytest.warns(BatchScorerWarning, match="Mine has no compiled form"):
         scorer = compile_scorer(Mine(n_estimators=5).fit(training(2)))
     assert not scorer.on_threads
+
+
+def test_a_frozen_detector_is_compiled_as_the_one_inside() -> None:
+    fitted = pytest.importorskip("pyod.models.knn").KNN().fit(training(2))
+    scorer, X = compile_scorer(FrozenEstimator(fitted)), np.array([[0.1, 0.2], [5.0, 5.0]])
+    assert scorer.on_threads
+    np.testing.assert_allclose(scorer.score_samples(X), fitted.decision_function(X), rtol=1e-12)
 
 
 @pytest.mark.parametrize("last", [SGDOneClassSVM(random_state=0), EllipticEnvelope(random_state=0)])
