@@ -38,14 +38,20 @@ def frame(columns: Mapping[str, Sequence[Any]], library: FrameLibrary | None) ->
 
 
 def _of_one_type(cells: Sequence[Any]) -> Any:
-    """Return cells of several types as text, but integers beside floats as floats (+inf is one)."""
+    """Return cells of no one type as text, but integers beside floats as floats (+inf is one)."""
     kinds = {type(cell) for cell in cells}
     present = kinds - {type(None)}
     are_numbers = bool not in present and all(issubclass(kind, Real) for kind in present)
-    if len(present) > 1 and not are_numbers:
+    is_text = len(present) > 1 and not are_numbers
+    if present == {int}:
+        integers = [cell for cell in cells if cell is not None]
+        low, high = min(integers), max(integers)
+        if kinds == present and low >= 0 and _LARGEST_INT64 < high < 2**64:
+            return np.array(cells, np.uint64)
+        # A float would merge integers of more bits, which may name groups.
+        is_text = low < -(2**63) or high > _LARGEST_INT64
+    if is_text:
         return [None if is_missing_entry(cell) else str(cell) for cell in cells]
-    if kinds == {int} and max(cells) > _LARGEST_INT64:
-        return np.array(cells, np.uint64 if min(cells) >= 0 else np.float64)
     if kinds >= {int, float}:
         return [float(cell) if isinstance(cell, int) else cell for cell in cells]
     return cells

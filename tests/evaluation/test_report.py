@@ -294,6 +294,18 @@ def test_a_frame_holds_thresholds_of_large_unsigned_scores(library: Any) -> None
     assert [int(value) for value in result] == [2**64 - 2]
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("groups", [(2**70, 5), (-(2**70), 5), (2**63 + 5, 2**63 + 6, -5)])
+def test_a_frame_holds_groups_that_are_integers_of_no_type_of_64_bits(
+    groups: tuple[int, ...], library: Any
+) -> None:
+    column = np.repeat(np.array(groups, object), 2)
+    result = fastad.evaluate([0, 1] * len(groups), range(len(column)), groups={"g": column})
+    cells = result.to_frame(library)["g"]
+    cells = cells.to_pylist() if library == "pyarrow" else list(cells)
+    assert sorted(map(int, cells)) == sorted(groups)
+
+
 def test_without_a_library_requested_the_first_installed_one_is_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
