@@ -53,8 +53,11 @@ class TextFile:
         first, second = self._first_lines()
         # Blank lines are no rows.
         self._is_empty = not second
-        self._delimiter = guess_delimiter(first, second)
         self._block = max(_BLOCK, _LINES_A_BLOCK * len(first + second))
+        # By default 128 kB; pyarrow reads longer cells. The limit belongs to the process, and stays,
+        # as another thread may read.
+        csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
+        self._delimiter = guess_delimiter(first, second)
         self.names = self._header(first, second)
 
     def kind(self, name: str) -> str:
@@ -193,9 +196,6 @@ class TextFile:
     @contextmanager
     def _rows(self) -> Iterator[Any]:
         """Open the rows, the first of them the header, as a reader that counts lines."""
-        # By default 128 kB; pyarrow reads longer cells. The limit, which belongs to
-        # the process, stays: another thread may read.
-        csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
         with self._lines() as lines:
             # Python 3.10 refuses lines with NUL, which are the ones to name.
             readable = (line.replace("\0", "\N{REPLACEMENT CHARACTER}") for line in lines)

@@ -237,6 +237,9 @@ TEXTS = {
     "tabs": OddTable(".tsv", b"y\ts\n0\t1.5\n1\t2.5\n"),
     "commas in .tsv": OddTable(".tsv", GOOD.encode()),
     "bars": text("y|s", "0|1.5", "1|2.5"),
+    "commas in a name above a cell of 200 kB": text(
+        "a,b,c,d;y;s", f"{'x' * 200_000};0;1.5", "2;1;2.5", expected={"y": [0, 1], "s": [1.5, 2.5]}
+    ),
     "commas in a quoted name": text('"a,b";y;s', "1;0;1.5", "2;1;2.5"),
     "a BOM": OddTable(".csv", b"\xef\xbb\xbf" + GOOD.encode()),
     "UTF-16 with a mark": OddTable(
