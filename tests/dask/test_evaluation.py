@@ -145,6 +145,8 @@ def test_nothing_at_all(table: pd.DataFrame) -> None:
     result = fastad.dask.evaluate(frame, score_columns="a", measures="auc")
     assert not result["a"]
     assert "auc" in result["a"].undefined
+    grouped = fastad.dask.evaluate(frame, score_columns="a", measures="auc", group_columns="tenant")
+    assert repr(grouped) == "<StreamedEvaluation of 0 detectors, 0 groups>"
 
 
 def test_arrays_with_other_chunks_and_of_unknown_sizes(table: pd.DataFrame) -> None:

@@ -240,7 +240,7 @@ class StreamedEvaluation(TableResult, NamedParts[Any, BoundedEvaluation]):
 
     def __repr__(self) -> str:
         n_detectors = len({self._detector(key) for key in self})
-        groups = f", {len(self) // n_detectors} groups" if self.group_columns else ""
+        groups = f", {len({key[0] for key in self})} groups" if self.group_columns else ""
         return f"<StreamedEvaluation of {n_detectors} detectors{groups}>"
 
     def _declare_columns(self) -> list[Column]:
