@@ -150,6 +150,20 @@ def converted(values: Any, name: str, expected: str = "be one-dimensional") -> n
         raise InvalidInputError(f"{name} must be a column for NumPy; found {error}") from None
 
 
+def with_gaps(values: Any, name: str) -> npt.NDArray[Any]:
+    """Return a column as an array; integers some of which are missing as objects, exactly.
+
+    NumPy would have them as floats, which merge large ones.
+    """
+    array = converted(values, name)
+    kind = str(getattr(values, "dtype", getattr(values, "type", ""))).lower()
+    if array.dtype.kind != "f" or not kind.startswith(("int", "uint")):
+        return array
+    names = ("tolist", "to_list", "to_pylist")  # of pandas, polars and pyarrow
+    to_list = next(getattr(values, each) for each in names if hasattr(values, each))
+    return np.array(to_list(), object)
+
+
 def refuse_masked(values: Any, name: str) -> None:
     """Refuse a masked array."""
     if isinstance(values, np.ma.MaskedArray):

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import RowIndex, as_readonly, python_values
-from fastad._core.frames import codes_of, converted, is_missing, table_columns
+from fastad._core.frames import codes_of, is_missing, table_columns, with_gaps
 from fastad._core.parameters import plain_repr
 from fastad._core.threads import slices, thread_map
 from fastad._core.types import BoolVector, CountVector, IntMatrix, IntVector
@@ -178,7 +178,7 @@ def _read(column: Any, labels: Labels, name: str) -> Any:
     values, coded = getattr(column, "array", column), codes_of(column)
     if coded is None or coded[1].dtype == np.bool_:
         # A list would become strings, of what is missing too.
-        values = np.array(column, object) if isinstance(column, list) else converted(column, name)
+        values = np.array(column, object) if isinstance(column, list) else with_gaps(column, name)
     if values.ndim != 1 or values.shape[0] != labels.n_rows:
         raise InvalidInputError(
             f"{name} must have one value for each label; found shape {values.shape} for "

@@ -258,6 +258,22 @@ def test_other_rows_may_have_missing_values(make: Callable[[Any], Any]) -> None:
     assert list(one.by_kind) == ["dos", "r2l"]
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: pd.array(x, "Int64"),
+        lambda x: pd.Series(x, dtype="int64[pyarrow]"),
+        pl.Series,
+        pa.array,
+        lambda x: pa.chunked_array([x]),
+    ],
+)
+def test_large_integers_beside_missing_values_stay_apart(make: Callable[[Any], Any]) -> None:
+    kinds = make([2**53, 2**53 + 1, None, None])
+    one = fastad.evaluate([1, 1, 0, 0], [4, 1, 2, 3], kinds=kinds, measures=["auc"])["score"]
+    assert list(map(repr, one.by_kind)) == [str(2**53), str(2**53 + 1)]
+
+
 def test_integers_beside_missing_values_are_found_by_either() -> None:
     column = pd.Series([5 if x else None for x in MISSING])
     one = fastad.evaluate(Y, S, kinds=column)["score"]
