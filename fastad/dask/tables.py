@@ -10,7 +10,6 @@ import numpy as np
 from fastad._core.frames import is_missing
 from fastad._core.parameters import short_repr
 from fastad._core.suggestions import did_you_mean
-from fastad._core.types import AnyVector
 from fastad._tables.columns import MISSING_VALUE, Role, convert
 from fastad._tables.detectors import kind_by_name
 from fastad._tables.errors import TableError
@@ -64,7 +63,7 @@ class PartitionedTable:
                 name
                 for name, dtype in self._types.items()
                 if name not in others
-                and getattr(dtype, "kind", "O") in "iuf"
+                and (getattr(dtype, "kind", "O") in "iuf" or str(dtype).startswith("decimal"))
                 and not kind_by_name(str(name))
             ]
         check_some(names, list(self._types))
@@ -257,7 +256,7 @@ def _batch(
                 f"in partition {number}"
             )
         columns[name] = np.asarray(column) if name in optional else _array(column, name, number)
-    sizes = {array.shape[0] for array in columns.values()}
+    sizes = set(map(len, columns.values()))
     if len(sizes) > 1:
         raise InvalidInputError(
             f"source must have columns of one length; found {sorted(sizes)} rows in partition "
@@ -266,13 +265,16 @@ def _batch(
     return Batch(columns, f"partition {number}", sizes.pop())
 
 
-def _array(column: Any, name: str, number: int) -> AnyVector:
-    """Return a column as an array, without missing values."""
+def _array(column: Any, name: str, number: int) -> Any:
+    """Return a column as an array of NumPy's, or of Arrow's, without missing values."""
     if getattr(column.dtype, "kind", "O") != "f":
         missing = np.asarray(column.isna()) if hasattr(column, "isna") else is_missing(column)
         if missing.any():
             row = int(np.argmax(missing))
             raise TableError(f"partition {number}: column {name!r}, row {row}: {MISSING_VALUE}")
+    if hasattr(column.dtype, "pyarrow_dtype"):
+        # NumPy has no decimals.
+        return column.array.__arrow_array__().combine_chunks()
     # Nullable types have one of NumPy's below them.
     below = getattr(column.dtype, "numpy_dtype", None)
     return np.asarray(column if below is None else column.to_numpy(dtype=below))

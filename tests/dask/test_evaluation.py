@@ -1,10 +1,12 @@
 """Evaluation on Dask: the numbers of one machine, however the rows are partitioned."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import fastad
@@ -147,6 +149,19 @@ def test_nothing_at_all(table: pd.DataFrame) -> None:
     assert "auc" in result["a"].undefined
     grouped = fastad.dask.evaluate(frame, score_columns="a", measures="auc", group_columns="tenant")
     assert repr(grouped) == "<StreamedEvaluation of 0 detectors, 0 groups>"
+
+
+def test_decimals_are_scores_and_groups() -> None:
+    decimals = [Decimal("0.1"), Decimal("0.3"), Decimal("0.2"), Decimal("0.4")]
+    dtype: Any = pd.ArrowDtype(pa.decimal128(10, 2))
+    columns = {"y": [0, 0, 1, 1], "s": pd.array(decimals, dtype)}
+    grouped = pd.DataFrame({**columns, "g": pd.array([Decimal("1.5")] * 4, dtype)})
+    both: list[Any] = [{}, {"score_columns": "s", "group_columns": "g"}]
+    for options in both:
+        frame = dd.from_pandas(grouped if options else pd.DataFrame(columns), npartitions=2)
+        result = fastad.dask.evaluate(frame, measures="auc", **options)
+        key = (Decimal("1.5"), "s") if options else "s"
+        assert result[key]["auc"].value == 3 / 4
 
 
 def test_arrays_with_other_chunks_and_of_unknown_sizes(table: pd.DataFrame) -> None:
