@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fastad._core.frames import is_missing
+from fastad._core.frames import is_missing, with_gaps
 from fastad._core.parameters import short_repr
 from fastad._core.suggestions import did_you_mean
 from fastad._tables.columns import MISSING_VALUE, Role, convert
@@ -255,7 +255,8 @@ def _batch(
                 f"source must have {expected} in column {name!r} of all partitions; found {found} "
                 f"in partition {number}"
             )
-        columns[name] = np.asarray(column) if name in optional else _array(column, name, number)
+        read = with_gaps(column, name) if name in optional else _array(column, name, number)
+        columns[name] = read
     sizes = set(map(len, columns.values()))
     if len(sizes) > 1:
         raise InvalidInputError(

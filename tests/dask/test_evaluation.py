@@ -164,6 +164,13 @@ def test_decimals_are_scores_and_groups() -> None:
         assert result[key]["auc"].value == 3 / 4
 
 
+def test_kinds_that_are_large_integers_beside_missing_values_stay_apart() -> None:
+    kinds: Any = pd.array([2**53, 2**53 + 1, None, None], "Int64")
+    frame = dd.from_pandas(pd.DataFrame({"y": [1, 1, 0, 0], "s": 1.0, "k": kinds}), npartitions=1)
+    result = fastad.dask.evaluate(frame, score_columns="s", measures="auc", kind_columns="k")
+    assert {2**53, 2**53 + 1} < set(result.breakdown.to_columns()["name"])
+
+
 def test_arrays_with_other_chunks_and_of_unknown_sizes(table: pd.DataFrame) -> None:
     labels, scores = table.y.to_numpy(), table.a.to_numpy()
     columns = {"y": da.from_array(labels, chunks=1000), "score": da.from_array(scores, chunks=1700)}
