@@ -54,8 +54,8 @@ class TextFile:
         # Blank lines are no rows.
         self._is_empty = not second
         self._block = max(_BLOCK, _LINES_A_BLOCK * len(first + second))
-        # By default 128 kB; pyarrow reads longer cells. The limit belongs to the process, and stays,
-        # as another thread may read.
+        # By default 128 kB; pyarrow reads longer cells. The limit is one of the process, and stays:
+        # another thread may read.
         csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
         self._delimiter = guess_delimiter(first, second)
         self.names = self._header(first, second)
