@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -51,7 +52,10 @@ _FAR_BELOW_CHANCE, _FEWEST_AREAS = 0.4, 3
 
 def _with_lowest_contamination(cells: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
     """Return the rows of a study with the lowest contamination, and a note of the others."""
-    rates = numbers(cells[CONTAMINATION], f"table[{CONTAMINATION!r}]")
+    rates = np.asarray(cells[CONTAMINATION])
+    with suppress(ValueError):  # text of a file
+        rates = rates.astype(np.float64)
+    rates = numbers(rates, f"table[{CONTAMINATION!r}]")
     distinct = np.unique(rates).tolist()
     if len(distinct) == 1:
         return cells, ""
