@@ -85,7 +85,20 @@ def test_more_undefined_replicates_than_the_level_allows_leave_a_pair_open(
     """The largest differences may be among them."""
     values = np.array([0.0, 100.0])
     replicates = values + np.random.default_rng(0).normal(size=(1000, 2))
-    for n_undefined, differs in ((50, True), (51, False)):
+    for n_undefined, differs in ((49, True), (50, False)):  # 951 of 1000 must be defined
         replicates[:n_undefined, 0] = undefined
         larger = significantly_larger(values, replicates, np.full(2, math.inf), 0.95)
         assert larger.tolist() == [[False, False], [differs, False]]
+
+
+@pytest.mark.parametrize("undefined", [-math.inf, math.nan])
+def test_undefined_replicates_count_as_the_largest_differences(undefined: float) -> None:
+    """Beyond 1.96 lie a twentieth of normal differences, those without a value among them."""
+    normal = stats.norm.ppf((np.arange(2000) + 0.5) / 2000)
+    for difference, differs in ((1.9, False), (2.1, True)):
+        replicates = np.stack([np.zeros(2000), difference + normal], axis=1)
+        for n_undefined in (0, 49):
+            replicates[:n_undefined, 1] = replicates[2000 - n_undefined :, 1] = undefined
+            values = np.array([0.0, difference])
+            larger = significantly_larger(values, replicates, np.full(2, math.inf), 0.95)
+            assert larger.tolist() == [[False, False], [differs, False]]

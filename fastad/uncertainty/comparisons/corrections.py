@@ -117,8 +117,9 @@ def significantly_larger(
         with np.errstate(invalid="ignore"):  # of infinities
             differences = replicates[:, i] - replicates[:, j]
         defined = differences[np.isfinite(differences)]
-        # What undefined replicates would be may lie beyond all others.
-        if defined.shape[0] < max(level * differences.shape[0], 2):
+        # What undefined replicates would be may lie beyond all others, so that they count as the
+        # largest. A pair of which too many are undefined is left out, so that others can differ.
+        if defined.shape[0] < max(rank, 2):
             continue
         mean, deviation = defined.mean(), defined.std(ddof=1)
         if deviation > 0 and np.isfinite(values[i] - values[j]):
@@ -128,7 +129,7 @@ def significantly_larger(
             df = error_degrees_of_freedom(df, defined.shape[0]) if is_estimated else 0.0
             errors[i, j] = error, df
             score = abs(differences - mean) / deviation
-            scores.append(np.where(np.isfinite(score), score, 0.0))
+            scores.append(np.where(np.isfinite(score), score, np.inf))
     if not errors:
         return larger
     farthest = float(np.sort(np.max(scores, axis=0))[rank - 1])
