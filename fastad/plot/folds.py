@@ -1,7 +1,8 @@
 """Scores of fitted detectors, and of the test folds of a cross-validation."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +18,12 @@ from fastad.detectors.orientation import (
 )
 from fastad.errors import InvalidInputError
 from fastad.evaluation.ranked_scores import RankedScores
-from fastad.ordering.counts import count_scores
+from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.labels import Labels, check_labels, check_scores, named_scores, score_name
 from fastad.ordering.membership import Overlap, check_membership
 from fastad.sklearn.adapters import AdaptedDetector
+from fastad.uncertainty.rates.bands import count_with_ranks
+from fastad.uncertainty.rates.order_statistics import EffectiveRanks
 
 
 def scores_of(
@@ -106,31 +109,30 @@ def with_labels(
         yield values_of(y_true, rows, "y"), {name: scores}, weight
 
 
-class DetectorRows(NamedTuple):
-    """Scores of a detector that have been checked, and their labels."""
-
-    scores: ScoreVector
-    labels: Labels
-    argument: str  # where the scores come from, for messages
-
-    def rank(self) -> RankedScores:
-        """Order the scores."""
-        return RankedScores(count_scores(self.scores, self.labels, self.argument))
-
-
-def check_detectors(
+def count_detectors(
     y_true: ArrayLike,
     y_score: Any,
     sample_weight: ArrayLike | None,
     pos_label: Label | None,
     kinds: Any = None,
     overlap: Overlap = "raise",
-) -> dict[str, DetectorRows]:
-    """Check labels and the scores of one detector or many.
+    *,
+    band_level: Fraction | None = None,
+) -> dict[str, tuple[OrderedCounts, EffectiveRanks | None]]:
+    """Check labels and the scores of one detector or many, and count each.
 
-    With kinds, return the anomalies of each kind of one detector beside all normals.
+    With kinds, count the anomalies of each kind of one detector beside all normals. For bands of a
+    level, rows of real weights have the ranks that they are worth.
     """
-    checked = {}
+
+    def count(
+        scores: ScoreVector, labels: Labels, name: str = "y_score"
+    ) -> tuple[OrderedCounts, EffectiveRanks | None]:
+        if band_level is None:
+            return count_scores(scores, labels, name), None
+        return count_with_ranks(scores, labels, band_level, name=name)
+
+    counted = {}
     if kinds is not None:
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
         detectors = named_scores(y_score, labels.row_index)
@@ -141,19 +143,19 @@ def check_detectors(
         scores = check_scores(detectors[0][1], labels)
         of_kinds = check_membership(kinds, labels, "kinds", 1, overlap)
         for kind, rows in of_kinds.beside(labels.values == 0):
-            checked[str(kind)] = DetectorRows(scores[rows], labels.keep(rows), "y_score")
-        return checked
+            counted[str(kind)] = count(scores[rows], labels.keep(rows))
+        return counted
     for y, detectors, weight in with_labels(y_true, y_score, sample_weight):
         labels = check_labels(y, sample_weight=weight, pos_label=pos_label)
         for name, values in named_scores(detectors, labels.row_index):
             scores = check_scores(values, labels, name=score_name(name))
-            checked[name] = DetectorRows(scores, labels, score_name(name))
-    return checked
+            counted[name] = count(scores, labels, score_name(name))
+    return counted
 
 
 def rank_detectors(
     y_true: ArrayLike, y_score: Any, sample_weight: ArrayLike | None, pos_label: Label | None
 ) -> dict[str, RankedScores]:
     """Check labels and the scores of one detector or many, and order each."""
-    checked = check_detectors(y_true, y_score, sample_weight, pos_label)
-    return {name: rows.rank() for name, rows in checked.items()}
+    counted = count_detectors(y_true, y_score, sample_weight, pos_label)
+    return {name: RankedScores(counts) for name, (counts, _) in counted.items()}

@@ -23,9 +23,9 @@ from fastad.plot.curves import (
     refine,
     straight_area,
 )
-from fastad.plot.folds import check_detectors
+from fastad.plot.folds import count_detectors
 from fastad.plot.legends import Values, legend_labels
-from fastad.uncertainty.rates.bands import PrecisionRecallBand, precision_recall_band
+from fastad.uncertainty.rates.bands import PrecisionRecallBand, precision_recall_band_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -170,8 +170,9 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
         fraction = check_prevalence(prevalence)
         requests = read_measures(() if fraction is not None else measures)
         level = check_band(band, confidence_level)
-        checked = check_detectors(y_true, y_score, sample_weight, pos_label)
-        ranked = {name: rows.rank() for name, rows in checked.items()}
+        data = y_true, y_score, sample_weight, pos_label
+        counted = count_detectors(*data, band_level=level if band else None)
+        ranked = {name: RankedScores(counts) for name, (counts, _) in counted.items()}
 
         def false_alarms(scores: RankedScores) -> FloatVector:
             counts = scores.counts.at_prevalence(fraction)
@@ -182,14 +183,14 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
             values=evaluate_each(ranked, requests),
             false_alarms=map_detectors(ranked, false_alarms),
             bands=map_detectors(
-                checked if band else {},
-                lambda rows: precision_recall_band(
-                    rows.labels.values,
-                    rows.scores,
-                    sample_weight=rows.labels.weights,
+                counted if band else {},
+                lambda each: precision_recall_band_of(
+                    each[0],
+                    None,
                     simultaneous=band == "simultaneous",
                     confidence_level=level,
                     prevalence=fraction,
+                    ranks=each[1],
                 ),
             ),
         )

@@ -36,10 +36,10 @@ from fastad.plot.curves import (
     step_of,
     straight_area,
 )
-from fastad.plot.folds import check_detectors
+from fastad.plot.folds import count_detectors
 from fastad.plot.legends import Values, interval_text, legend_labels
 from fastad.streaming.sketches.sketch import ScoreSketch
-from fastad.uncertainty.rates.bands import RocBand, roc_band
+from fastad.uncertainty.rates.bands import RocBand, roc_band_of
 from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
@@ -204,20 +204,21 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
         rates = read_points(fpr, Rate(sequence=True), "fpr")
         requests = read_measures(measures, rates)
         level = check_band(band, confidence_level)
-        checked = check_detectors(y_true, y_score, sample_weight, pos_label, kinds, overlap)
-        ranked = {name: rows.rank() for name, rows in checked.items()}
+        data = y_true, y_score, sample_weight, pos_label, kinds, overlap
+        counted = count_detectors(*data, band_level=level if band else None)
+        ranked = {name: RankedScores(counts) for name, (counts, _) in counted.items()}
         display = cls(
             map_detectors(ranked, RankedScores.roc_curve),
             values=evaluate_each(ranked, requests),
             marks=map_detectors(ranked, lambda scores: [_mark(scores, r) for r in rates]),
             bands=map_detectors(
-                checked if band else {},
-                lambda rows: roc_band(
-                    rows.labels.values,
-                    rows.scores,
-                    sample_weight=rows.labels.weights,
+                counted if band else {},
+                lambda each: roc_band_of(
+                    each[0],
+                    None,
                     simultaneous=band == "simultaneous",
                     confidence_level=level,
+                    ranks=each[1],
                 ),
             ),
             n_normals=class_sizes(ranked)["n_normals"],

@@ -9,6 +9,7 @@ from matplotlib.colors import to_rgba, to_rgba_array
 
 import fastad
 from fastad.plot import PrecisionRecallDisplay, RocCurveDisplay
+from fastad.uncertainty.rates import bands
 from fastad.uncertainty.rates.bands import (
     PrecisionRecallBand,
     RocBand,
@@ -111,6 +112,19 @@ def test_integer_weights_count_rows_and_real_ones_are_those_of_the_bands() -> No
         display = picture(show, LABELS, SCORES["tied"], sample_weight=weights, band="pointwise")
         twice = picture(show, LABELS.repeat(2), SCORES["tied"].repeat(2), band="pointwise")
         assert corners(display.bands_["score"]) == corners(twice.bands_["score"])
+
+
+@pytest.mark.parametrize("show", [RocCurveDisplay, PrecisionRecallDisplay])
+@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 1.5, 260)])
+def test_rows_are_read_once_for_a_curve_and_its_band(
+    show: Any, weights: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("labels are read again")
+
+    monkeypatch.setattr(bands, "check_labels", refuse)
+    y, scores = LABELS.repeat(4), SCORES["smooth"].repeat(4)
+    assert picture(show, y, scores, sample_weight=weights, band="pointwise").bands_
 
 
 def test_bad_bands_are_named() -> None:

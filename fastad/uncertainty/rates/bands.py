@@ -8,12 +8,21 @@ import numpy as np
 
 from fastad._core.buffers import ReusedBuffers
 from fastad._core.parameters import check_flag, check_inside, check_prevalence, check_rates
-from fastad._core.types import ArrayLike, Blocks, Count, FloatVector, Label, Point, Points
+from fastad._core.types import (
+    ArrayLike,
+    Blocks,
+    Count,
+    FloatVector,
+    Label,
+    Point,
+    Points,
+    ScoreVector,
+)
 from fastad.measures.points import exact, first_reaching, height, need_both
 from fastad.measures.results import Curve
 from fastad.measures.roc import TPR_AT_FPR
 from fastad.ordering.counts import OrderedCounts, count_scores
-from fastad.ordering.labels import check_labels, check_scores
+from fastad.ordering.labels import Labels, check_labels, check_scores
 from fastad.uncertainty.rates.order_statistics import (
     EffectiveRanks,
     rank_above,
@@ -22,7 +31,13 @@ from fastad.uncertainty.rates.order_statistics import (
     rate_bounds,
 )
 from fastad.uncertainty.samples.effective_size import doubled_up_to_half, effective_size
-from fastad.uncertainty.samples.sampling import DesignedSample, check_design, needs_design
+from fastad.uncertainty.samples.sampling import (
+    INDEPENDENT,
+    DesignedSample,
+    SamplingDesign,
+    check_design,
+    needs_design,
+)
 
 # Numbers of points of a grid, evenly and logarithmically spaced.
 _EVEN = 100
@@ -171,9 +186,10 @@ def roc_band(
     at_once = check_flag(simultaneous, "simultaneous")
     level = check_inside(confidence_level, "confidence_level")
     with ReusedBuffers():
-        counts, ranks = _count_with_ranks(
-            y_true, y_score, sample_weight, pos_label, clusters, blocks, level
-        )
+        labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
+        scores = check_scores(y_score, labels)
+        design = check_design(clusters, blocks, labels)
+        counts, ranks = count_with_ranks(scores, labels, level, design)
         return roc_band_of(counts, rates, simultaneous=at_once, confidence_level=level, ranks=ranks)
 
 
@@ -258,9 +274,10 @@ def precision_recall_band(
     level = check_inside(confidence_level, "confidence_level")
     weight = check_prevalence(prevalence)
     with ReusedBuffers():
-        counts, ranks = _count_with_ranks(
-            y_true, y_score, sample_weight, pos_label, clusters, blocks, level
-        )
+        labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
+        scores = check_scores(y_score, labels)
+        design = check_design(clusters, blocks, labels)
+        counts, ranks = count_with_ranks(scores, labels, level, design)
         return precision_recall_band_of(
             counts,
             rates,
@@ -332,22 +349,17 @@ def precision_recall_band_of(
     return PrecisionRecallBand.of(x, precision, low, high, float(confidence_level), simultaneous)
 
 
-def _count_with_ranks(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    sample_weight: ArrayLike | None,
-    pos_label: Label | None,
-    clusters: ArrayLike | None,
-    blocks: Blocks | None,
+def count_with_ranks(
+    scores: ScoreVector,
+    labels: Labels,
     level: Fraction,
+    design: SamplingDesign = INDEPENDENT,
+    name: str = "y_score",
 ) -> tuple[OrderedCounts, EffectiveRanks | None]:
     """Count; where samples depend or have real weights, find the ranks that they are worth."""
-    labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
-    scores = check_scores(y_score, labels)
-    design = check_design(clusters, blocks, labels)
     if not needs_design(design, labels):
-        return count_scores(scores, labels), None
-    sample = DesignedSample.of(scores, labels, design)
+        return count_scores(scores, labels, name), None
+    sample = DesignedSample.of(scores, labels, design, name)
     need_both(sample.counts, "a band")
     sample.refuse("a band")
     ranks = []
