@@ -318,6 +318,11 @@ def nearest_float(value: Any) -> float:
         return math.inf if value > 0 else -math.inf
 
 
+def short_number(value: Any) -> str:
+    """Return an integer in all digits, another number in six."""
+    return f"{value:d}" if isinstance(value, int) else f"{nearest_float(value):g}"
+
+
 def refused(name: str, expected: str, found: object) -> InvalidInputError:
     """Return the error of an argument, which must do as expected and does not."""
     return InvalidInputError(f"{name} must {expected}; found {found}")

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from fastad._core.parameters import nearest_float
+from fastad._core.parameters import nearest_float, short_number
 from fastad._core.results import Record, plain_record
 from fastad._core.types import Count, Threshold
 
@@ -77,10 +77,7 @@ class OperatingPoint(Record):
 
 def plain_text(number: Count | Threshold | None) -> str:
     """Return a count or a threshold as a string: of integers all digits."""
-    plain = _plain(number)
-    if plain is None:
-        return "nan"
-    return str(plain) if isinstance(plain, int) else f"{plain:.6g}"
+    return "nan" if number is None else short_number(number)
 
 
 def _plain(number: Count | Threshold | None) -> Count | Threshold | None:

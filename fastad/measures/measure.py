@@ -18,7 +18,7 @@ from typing import Any, Generic, Literal, NamedTuple, SupportsIndex, TypeAlias, 
 
 from fastad._core.buffers import ReusedBuffers
 from fastad._core.declared import REQUIRED, Parameter
-from fastad._core.parameters import nearest_float, short_repr
+from fastad._core.parameters import short_number, short_repr
 from fastad._core.suggestions import meant_argument
 from fastad._core.types import ArrayLike, Label
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
@@ -293,8 +293,7 @@ class Measure(Generic[Result]):
         """Return the key at an operating point, None for the default one."""
         if self.operating_point is None or point is None:
             return self.key
-        number = f"{point:d}" if isinstance(point, int) else f"{nearest_float(point):g}"
-        return f"{self.prefix}{number}"
+        return f"{self.prefix}{short_number(point)}"
 
     @property
     def prefix(self) -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from fastad._core.parameters import check_choice, check_type
+from fastad._core.parameters import check_choice, check_type, short_number
 from fastad._core.text_tables import intervals_text
 from fastad.errors import InvalidInputError
 from fastad.evaluation.operating_point import OperatingPoint
@@ -156,5 +156,4 @@ class RateComparisonDisplay(drawing.Display):
 def _name_of(point: OperatingPoint) -> str:
     if point.fpr is not None:
         return f"FPR {point.fpr:g}"
-    x = point.threshold  # integers have all digits, as in the keys of measures
-    return f"threshold {x:d}" if isinstance(x, int) else f"threshold {x:g}"
+    return f"threshold {short_number(point.threshold)}"

@@ -419,6 +419,13 @@ def test_alarms_a_day_stand_behind_a_first_run_without_scores(first: str) -> Non
     assert result.breakdown.to_columns()["alarms_per_day"] == [400, 0, 400, 400]
 
 
+def test_printed_thresholds_that_are_integers_have_all_digits() -> None:
+    thresholds, scores = [1_000_100, 1_000_101], 1_000_096 + np.arange(10)
+    result = fastad.evaluate(Y, scores, kinds=KIND, threshold=thresholds, measures=["tpr"])
+    titles = [line for line in str(result.breakdown).splitlines() if ", threshold " in line]
+    assert [title.split(":")[0][-7:] for title in titles] == ["1000100", "1000101"]
+
+
 def test_long_tables_print_the_worst_first() -> None:
     n = 40
     y, kinds = np.repeat([0, 1], n), np.tile(np.arange(n), 2)
