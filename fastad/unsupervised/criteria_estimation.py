@@ -227,9 +227,9 @@ def _interval_of_few(
 ) -> tuple[float, float]:
     """Return the ends of an area that few uniform points decide, as logarithms.
 
-    Clopper and Pearson's interval of as many equal points as say as much. A point that is inside
-    some of the sets counts in part; of points that are missing, one may count as a whole (Fay and
-    Feuer, "Confidence intervals for directly standardized rates", 1997).
+    The Clopper-Pearson interval for the number of equal points that say as much. A point that is
+    inside some of the sets counts in part; of points that are missing, one may count as a whole
+    (Fay and Feuer, "Confidence intervals for directly standardized rates", 1997).
     """
     n_inside, alpha = area.n_inside, 1 - plan.level
     # EM is undefined where no point is inside.

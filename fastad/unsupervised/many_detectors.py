@@ -91,11 +91,12 @@ def emmv(
 
     Notes
     -----
-    Intervals are normal ones of the logarithm; where fewer than 10 uniform points decide a
-    criterion, Clopper and Pearson's of as many equal points. They allow for the bias of EM, which
-    is a maximum and too large on average: 2 % for 2 000 points, 5 % for 500. Their coverage at 95 %
-    is about 0.93 to 0.96 for 2 000 test points; for 300 it is 0.84 of EM and 0.91 of MV, whose
-    area hangs on the few points with the highest scores. O(n_resamples * N) time for N points.
+    Intervals are normal intervals of the logarithm; where fewer than 10 uniform points decide a
+    criterion, the Clopper-Pearson interval for that number of points. They allow for the bias of
+    EM, which is a maximum and too large on average: 2 % for 2 000 points, 5 % for 500. Their
+    coverage at 95 % is about 0.93 to 0.96 for 2 000 test points; for 300 it is 0.84 of EM and 0.91
+    of MV, whose area hangs on the few points with the highest scores. O(n_resamples * N) time for N
+    points.
 
     References
     ----------
