@@ -159,9 +159,11 @@ class _Batch(BlockScore):
     # A function of Python holds the interpreter's lock, and may not be made for threads.
     on_threads = False
 
-    def __init__(self, function: Callable[[FloatMatrix], Any], *, says_why: bool = False) -> None:
-        # Whether its errors tell by themselves which detector raised them, and why.
-        self._function, self._says_why = function, says_why
+    def __init__(
+        self, function: Callable[[FloatMatrix], Any], *, is_explained: bool = True
+    ) -> None:
+        # Whether errors say which detector raised them, and on which points.
+        self._function, self._is_explained = function, is_explained
         self._batches = Batches()
 
     def ranges(self, start: int, stop: int, n_features: int) -> Iterator[range]:
@@ -173,9 +175,9 @@ class _Batch(BlockScore):
         self._batches.write(self._scores_of, rows, scores)
 
     def _scores_of(self, rows: FloatMatrix) -> FloatVector:
-        return (
-            self._checked(rows) if self._says_why else _scoring(rows, lambda: self._checked(rows))
-        )
+        if not self._is_explained:
+            return self._checked(rows)
+        return _scoring(rows, lambda: self._checked(rows))
 
     def _checked(self, rows: FloatMatrix) -> FloatVector:
         returned = self._function(rows)
@@ -205,12 +207,15 @@ class _OfReference(BlockScore):
         self._inner.write(points, scores)
 
 
-def block_score(detector: Detector, n_features: int, argument: str = "detector") -> BlockScore:
+def block_score(
+    detector: Detector, n_features: int, one_of_several: str | None = None
+) -> BlockScore:
     """Return the scorer of blocks: a detector, a jitted function, or a function of a batch.
 
-    A fitted detector, or its method, is compiled; messages name it as the argument.
+    A fitted detector, or its method, is compiled. A single one raises its own errors; one of
+    several has a name, with which its errors are explained.
     """
-    scored = _block_score(detector, n_features, argument)
+    scored = _block_score(detector, n_features, one_of_several)
     scored.given = detector
     return scored
 
@@ -227,21 +232,21 @@ def naming(argument: str) -> Iterator[None]:
         raise InvalidInputError(message, argument=argument) from error.__cause__
 
 
-def _block_score(detector: Detector, n_features: int, argument: str) -> BlockScore:
+def _block_score(detector: Detector, n_features: int, one_of_several: str | None) -> BlockScore:
     if isinstance(detector, Referred):
-        inner = _block_score(detector.detector, n_features, argument)
+        inner = _block_score(detector.detector, n_features, one_of_several)
         return _OfReference(inner, detector)
+    argument = one_of_several or "detector"
     scorer = scorer_of(detector, argument)
     if scorer is not None:
         if scorer.n_features not in (None, n_features):
             raise InvalidInputError(
                 f"box must have {scorer.n_features} features as "
-                f"{'the detector' if argument == 'detector' else argument}; found {n_features}"
+                f"{one_of_several or 'the detector'}; found {n_features}"
             )
         if scorer.on_threads:
             return _Compiled(scorer)
-        # A single detector raises its own errors; of several, they say which one it was.
-        return _Batch(scorer.score_samples, says_why=argument == "detector")
+        return _Batch(scorer.score_samples, is_explained=one_of_several is not None)
     if isinstance(detector, Dispatcher):
         return _Jitted(detector, n_features)
     if not callable(detector):
