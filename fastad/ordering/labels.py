@@ -1,7 +1,9 @@
 """Validation of labels, weights and the scores of one or several detectors, before any work."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +42,8 @@ _NEVER_MISSING = "biuUS"
 _FEW = 2**13
 
 
-class Labels(NamedTuple):
+@dataclass(frozen=True, eq=False)  # without slots, to keep what is computed once
+class Labels:
     """Labels and weights that have been checked."""
 
     # (n_points,): 1 for an anomaly, 0 for a normal sample; rows of weight 0 are gone.
@@ -66,14 +69,19 @@ class Labels(NamedTuple):
         n_anomalies = int(self.weights[self.values == 1].sum())
         return n_anomalies, int(self.weights.sum()) - n_anomalies
 
-    @property
+    @cached_property
     def effective_sizes(self) -> tuple[float, float]:
-        """Anomalies and normals; of real weights, equal ones that say as much (Kish 1965)."""
+        """Anomalies and normals; of real weights, equal ones that say as much (Kish 1965).
+
+        As much of a mean or an area, not of how these vary.
+        """
         if self.weights is None or self.weights.dtype.kind == "i":
             return self.class_sizes
         of_classes = (self.weights[self.values == label] for label in (1, 0))
+        # Sums round differently in another order of rows.
         n_anomalies, n_normals = (
-            float(each.sum() ** 2 / (each @ each)) if each.shape[0] else 0.0 for each in of_classes
+            round(float(each.sum() ** 2 / (each @ each)), 6) if each.shape[0] else 0.0
+            for each in of_classes
         )
         return n_anomalies, n_normals
 

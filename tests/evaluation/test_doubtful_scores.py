@@ -3,8 +3,10 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
 import fastad
+from fastad.ordering.labels import check_labels
 from tests.support.loops import loop
 
 Y = np.arange(200) % 10 == 0
@@ -67,6 +69,19 @@ def test_notes_do_not_depend_on_the_unit_of_real_weights(unit: float) -> None:
     assert "reversed" not in notes(-GOOD, np.where(np.arange(200) == 0, 1e6, 1.0))
     few = fastad.evaluate([0, 1, 0, 1, 0], [3, 2, 5, 1, 2.5], sample_weight=[unit * 1.1] * 5)
     assert "reversed" not in "\n".join(few.notes)
+
+
+def test_effective_sizes_are_computed_once_and_do_not_depend_on_the_order_of_rows() -> None:
+    weights = np.random.default_rng(0).uniform(0.5, 1.5, 2000)
+    y = np.arange(2000) % 2
+    labels = check_labels(y, sample_weight=weights)
+    sizes = labels.effective_sizes
+    assert labels.effective_sizes is sizes
+    expected = [w.sum() ** 2 / (w**2).sum() for w in (weights[y == 1], weights[y == 0])]
+    assert sizes == pytest.approx(expected, abs=1e-6)
+    for seed in range(5):
+        rows = np.random.default_rng(seed).permutation(2000)
+        assert check_labels(y[rows], sample_weight=weights[rows]).effective_sizes == sizes
 
 
 def test_summaries_have_the_notes_of_their_runs() -> None:

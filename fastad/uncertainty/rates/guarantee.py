@@ -1,7 +1,7 @@
 """Thresholds with a guaranteed error rate on new samples."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -159,7 +159,7 @@ def threshold_with_guarantee(
     rows.check(y_score, "y_score")
     labels = check_labels(np.zeros(scores.shape[0], np.int64), sample_weight=sample_weight)
     rows.check(sample_weight, "sample_weight")
-    design = check_design(clusters, blocks, labels._replace(row_index=rows))
+    design = check_design(clusters, blocks, replace(labels, row_index=rows))
     if labels.weights is not None or not design.is_independent:
         scores = scores if labels.rows is None else scores[labels.rows]
         if needs_design(design, labels):
