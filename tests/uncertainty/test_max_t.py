@@ -102,3 +102,14 @@ def test_undefined_replicates_count_as_the_largest_differences(undefined: float)
             values = np.array([0.0, difference])
             larger = significantly_larger(values, replicates, np.full(2, math.inf), 0.95)
             assert larger.tolist() == [[False, False], [differs, False]]
+
+
+def test_pairs_that_are_undefined_together_too_often_leave_all_open() -> None:
+    """Of a twentieth of the replicates the largest difference is not known."""
+    values = np.array([0.0, 100.0, 0.0, 0.0])
+    replicates = values + np.random.default_rng(0).normal(size=(1000, 4))
+    for n_undefined, differs in ((24, True), (25, False)):
+        replicates[:n_undefined, 2] = math.nan
+        replicates[-n_undefined:, 3] = math.nan
+        larger = significantly_larger(values, replicates, np.full(4, math.inf), 0.95)
+        assert np.argwhere(larger).tolist() == ([[1, 0], [1, 2], [1, 3]] if differs else [])

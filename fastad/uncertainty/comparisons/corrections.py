@@ -136,8 +136,9 @@ def significantly_larger(
     for (i, j), (error, df) in errors.items():
         if df == 0:
             continue
-        # The quantile of Student's distribution that corresponds to the normal one.
-        critical = -float(stdtrit(df, float(ndtr(-farthest))))
+        # The quantile of Student's distribution that corresponds to the normal one; of probability
+        # 0 SciPy has it with the wrong sign.
+        critical = abs(float(stdtrit(df, float(ndtr(-farthest)))))
         if abs(values[i] - values[j]) > critical * error:
             larger[(i, j) if values[i] > values[j] else (j, i)] = True
     return larger
