@@ -109,8 +109,7 @@ UNREAD = "({command}; echo $? >{code}) | {reader}"
 
 
 @POSIX
-@pytest.mark.parametrize("reader", ["true", "head -c 0"])
-@pytest.mark.parametrize("options", [(), ("--json",)])
+@pytest.mark.parametrize(("reader", "options"), [("true", ("--json",)), ("head -c 0", ())])
 def test_a_closed_pipe_is_no_verdict(
     scores: Path, tmp_path: Path, reader: str, options: tuple[str, ...]
 ) -> None:

@@ -64,12 +64,12 @@ def test_scores_of_few_values_have_a_note_or_are_covered(target: str) -> None:
 
 @pytest.mark.parametrize(("hidden", "prevalence"), [(0.0, 0.05), (0.3, 0.01)])
 def test_difference_is_covered(hidden: float, prevalence: float) -> None:
-    """At least 92 % of 100 draws, less three standard errors."""
+    """At least 92 % of 60 draws, less three standard errors."""
     y_true, scores = population(10_000, 0.05, np.random.default_rng(3), hidden=hidden)
     a, b = (fastad.tpr_at_fpr(y_true, values, fpr=0.02) for values in scores.values())
     plan = design(scores, budget=400, target=TARGET, prevalence=prevalence)
     covered, never_missed = 0, 0
-    for seed in range(100):
+    for seed in range(60):
         drawn = draw(plan, rng=seed)
         looks = []
         for k in (100, 200, 400):
@@ -77,5 +77,5 @@ def test_difference_is_covered(hidden: float, prevalence: float) -> None:
             looks += estimate(scores, drawn.with_labels(labels), target=TARGET).estimates
         covered += looks[-1].low <= a - b <= looks[-1].high
         never_missed += all(x.sequence_low <= a - b <= x.sequence_high for x in looks)
-    assert covered >= 84
-    assert never_missed >= 84
+    assert covered >= 49
+    assert never_missed >= 49

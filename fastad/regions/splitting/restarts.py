@@ -27,7 +27,7 @@ _DRAWN_PART = 0.75
 # Starts of a later round, at least, as a part of the first round's: a step of few points takes as
 # long as a step of many. Two rounds in place of tens halve the time of splitting with a fast score.
 _LEAST_STARTS_PART = 1 / 16
-_MOST_DATA = 500
+MOST_DATA = 500
 _FIRST_LENGTH, _LONGEST, _SHORTEST = 0.1, 0.5, 1e-9
 # Acceptance rate of the best step length, about one in five (Rechenberg 1973).
 _ACCEPTANCE = 0.2
@@ -137,7 +137,7 @@ def descend(
     """
     inside = [np.empty((cube.n_features, 0))]
     if data is not None:
-        some = np.ascontiguousarray(thin(data, _MOST_DATA))
+        some = np.ascontiguousarray(thin(data, MOST_DATA))
         inside.append(some[:, cube.scores(some) < threshold])
     end = cube.n_scored + n_calls
     draws = rng.random((cube.n_features, int(_DRAWN_PART * n_calls)))
