@@ -29,8 +29,8 @@ from fastad._tables.files import Bytes, extension_of, need_pyarrow
 
 # Bytes that are parsed at once at least, and lines at least.
 _BLOCK, _LINES_A_BLOCK = 2**20, 16
-# The most that csv takes everywhere.
-_LONGEST_CELL = 2**31 - 1
+# The most that csv takes everywhere, and of a name that messages may list.
+_LONGEST_CELL, _LONGEST_NAME = 2**31 - 1, 2**17
 # The column of an error of pyarrow's about a cell that it cannot convert.
 _UNCONVERTED = re.compile(r"In CSV column #(\d+): ")
 
@@ -230,6 +230,8 @@ class TextFile:
             if not what:
                 names = next(reader)
                 what = "a quote is not closed in it" if reader.line_num > 1 else ""
+                if max(map(len, names)) > _LONGEST_NAME:
+                    what = f"a name in it is longer than {_LONGEST_NAME} characters"
         except csv.Error as error:
             what = str(error)
         if what:

@@ -57,6 +57,7 @@ def test_hbos(options: dict[str, Any], d: int) -> None:
     assert_compiled(fitted, queries(d), floor=1e-3 * d)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", HBOS_OPTIONS, ids=str)
 def test_edges_and_margins_of_bins(options: dict[str, Any]) -> None:
     fitted = HBOS(**options).fit(training(1))

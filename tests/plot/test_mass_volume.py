@@ -141,6 +141,7 @@ def test_mass_volume_bands_are_valid_between_their_masses(kind: Any) -> None:
     assert legend_of(display.ax_)[3:] == [f"90 % {kind} band"]
 
 
+@pytest.mark.slow
 def test_bands_from_results_in_any_order() -> None:
     curve = fastad.mass_volume_curve(TEST["round"], UNIFORM["round"], VOLUME)
     band = fastad.unsupervised.mass_volume_band(curve, mass=[0.9, 0.2, 0.5])

@@ -102,7 +102,7 @@ def fitted(key: str, X_train: Matrix, seed: int) -> Score:
         "LOF n_neighbors=5": LocalOutlierFactor(n_neighbors=5, novelty=True),
         "IForest n_estimators=10": IsolationForest(n_estimators=10, random_state=seed),
         "OCSVM gamma=0.1, nu=0.5": OneClassSVM(gamma=0.1, nu=0.5),
-        "OCSVM gamma=1, nu=0.5": OneClassSVM(gamma=1.0, nu=0.5),
+        "OCSVM gamma=1.0, nu=0.5": OneClassSVM(gamma=1.0, nu=0.5),
     }[key].fit(X_train)
     return lambda X: -estimator.score_samples(X)
 

@@ -195,7 +195,7 @@ def test_an_estimator_of_python_is_copied_with_its_parameters(tmp_path: Path) ->
     ]
     study = run_study(few(tmp_path, detectors), tmp_path / "out")
     assert not hasattr(own, "centre_")
-    assert set(study.tasks["params"].to_pylist()) == {"", "power=1", "power=3"}
+    assert set(study.tasks["params"].to_pylist()) == {"", "power=1.0", "power=3.0"}
     # Any power orders points in the same way.
     assert len({(r["dataset"], r["anomaly_class"], r["auc"]) for r in study.tasks.to_pylist()}) == 3
     # Another parameter of the object is another detector.

@@ -93,6 +93,7 @@ def test_the_first_use_of_a_library_does_not_count(tmp_path: Path) -> None:
     assert not any(study.extra["goix"]["reason"].to_pylist())
 
 
+@pytest.mark.slow
 def test_a_batch_begins_when_all_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     detectors = [{"name": "slow", "estimator": SlowAtFirst}]
     config = few(tmp_path, detectors, data={"paths": ["toy/plain.csv"]}, goix={"n_uniform": 100})
