@@ -198,7 +198,7 @@ def test_one_sample_and_points_beyond_all_numbers() -> None:
     assert counts.tolist() == [0, 0, 1, 1]
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.slow
 @pytest.mark.parametrize("summary", ["vector", "largest", "mean", "median", "factor"])
 def test_threads_types_and_blocks_change_no_bit(summary: str) -> None:
     samples, X = training(5), queries(5)

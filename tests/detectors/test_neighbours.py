@@ -111,7 +111,7 @@ def test_of_equal_distances_the_first_rows_count(n_train: int, side: int) -> Non
         np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-12, err_msg=str(rule))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("values", [1, 2, 5, 40])
 @pytest.mark.parametrize("k", [1, 7, 50])
 def test_tied_places_are_filled_without_comparing_all_rows(values: int, k: int) -> None:
@@ -185,7 +185,7 @@ def test_order_repetition_and_company_of_rules_change_no_bit() -> None:
         np.testing.assert_array_equal(alone.score_rows(X)[0], scores[i])
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_train", "d"), [(100, 30), (2050, 2)])
 def test_blocks_and_types_change_no_bit(n_train: int, d: int) -> None:
     training, X = _data(n_train, d, 1300)

@@ -134,6 +134,7 @@ def test_labels_of_any_kind() -> None:
     np.testing.assert_array_equal(display.points_["anomaly"].get_offsets(), X[400:])
 
 
+@pytest.mark.slow
 def test_the_box_is_what_is_drawn_and_where_volumes_are_estimated() -> None:
     box = fastad.Box([-2, -2], [2, 2])
     wide = draw(box=box, volume_kw={"rng": 0})

@@ -97,6 +97,7 @@ def test_a_fitted_detector_stands_for_its_compiled_scorer(name: str) -> None:
     assert result.to_dict() == expected.to_dict()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("take", TAKERS.values(), ids=TAKERS)
 def test_detectors_are_taken_wherever_scores_are(take: Callable[[Any], Any]) -> None:
     for name in ("svm", "histogram"):

@@ -252,6 +252,7 @@ def wide(span: float) -> LevelSets:
     return LevelSets(thresholds, np.arange(101), None, repeats, Extent(None, span), None)
 
 
+@pytest.mark.slow
 @loop("span", [10.0, 300.0, 600.0, 705.0, 740.0, 2000.0])
 def test_one_point_far_out_does_not_drown_the_volumes_of_the_others(span: float) -> None:
     expected = wide(10.0)
