@@ -54,7 +54,8 @@ class OperatingPoint(Record):
     @property
     def plain_threshold(self) -> Threshold | None:
         """The threshold as an integer, exactly, or as the nearest float."""
-        return _plain(self.threshold)
+        is_plain = self.threshold is None or isinstance(self.threshold, int)
+        return self.threshold if is_plain else nearest_float(self.threshold)  # of a fraction, too
 
     def by_kind(self) -> "Mapping[Hashable, OperatingPoint] | None":
         """Return the point with the counts of each kind of anomaly; None without kinds."""
@@ -78,8 +79,3 @@ class OperatingPoint(Record):
 def plain_text(number: Count | Threshold | None) -> str:
     """Return a count or a threshold as a string: of integers all digits."""
     return "nan" if number is None else short_number(number)
-
-
-def _plain(number: Count | Threshold | None) -> Count | Threshold | None:
-    is_plain = number is None or isinstance(number, int)
-    return number if is_plain else nearest_float(number)  # of a fraction, too

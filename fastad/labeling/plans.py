@@ -194,13 +194,12 @@ def design(
     uniform = [each.of(unknown * (n_unknown / n_labels - 1)) for each in expected]
     counts = _counts(cells, anomalies + unknown * model.probabilities(cells)[0])
     values = [each.value(counts) for each in targets]
-    half_widths = [
-        [
-            _half_width(*row, normal_quantile(float(1 - level)))
-            for row in zip(targets, values, map(math.sqrt, of_labels), strict=True)
-        ]
-        for of_labels in (variances, uniform)
-    ]
+    quantile = normal_quantile(float(1 - level))
+
+    def half_widths(of_labels: Sequence[float]) -> list[float]:
+        rows = zip(targets, values, map(math.sqrt, of_labels), strict=True)
+        return [_half_width(*row, quantile) for row in rows]
+
     row_sizes = sizes[cells.row_cell]
     row_sizes[known] = 0.0
     return LabelingDesign(
@@ -208,8 +207,8 @@ def design(
         budget=n_labels,
         probability=set_readonly(np.minimum(row_sizes, 1.0)),
         value=values,
-        half_width=half_widths[0],
-        uniform_half_width=half_widths[1],
+        half_width=half_widths(variances),
+        uniform_half_width=half_widths(uniform),
         uniform_labels=[
             n_unknown / (1 + each.odds(unknown, variance))
             for each, variance in zip(expected, variances, strict=True)

@@ -271,19 +271,12 @@ def mixing_problems(run: SplittingRun, threshold: float, highest: float = -math.
             "ranks of moved particles among the others differ from the ranks of new points "
             f"(p-value {run.mixing_p_value:.2g})"
         )
-    # A bridge has the parts of its region by draws, wherever the particles of each repeat are.
-    if isinstance(run.bridge, Bridge) and max(threshold, highest) > run.bridge.threshold:
-        ends = np.array([repeat.log_fraction(run.bridge.threshold) for repeat in run.repeats])
-        # A mean of logarithms lacks half of their variance.
-        more = float(run.bridge.log_fractions.mean() - ends.mean() - ends.var(ddof=1) / 2)
-        error = float(ends.std(ddof=1)) / math.sqrt(len(ends))
-        if more > float(stdtrit(len(ends) - 1, 1 - _SUSPICIOUS)) * error:
-            problems.append(
-                f"below threshold {run.bridge.threshold:.6g} draws show {exp(more):.2g} times as "
-                "much of the region as particles do, which alone have the levels above"
-            )
-    if isinstance(run.bridge, Bridge) and threshold <= run.bridge.threshold:
-        return problems
+    if isinstance(run.bridge, Bridge):
+        if max(threshold, highest) > run.bridge.threshold:
+            problems += _levels_above(run.repeats, run.bridge)
+        # A bridge has the parts of its region by draws, wherever the particles of each repeat are.
+        if threshold <= run.bridge.threshold:
+            return problems
     correlation = float(np.mean(run.correlations)) if run.correlations else 0.0
     if correlation > _CORRELATED:
         problems.append(
@@ -298,3 +291,17 @@ def mixing_problems(run: SplittingRun, threshold: float, highest: float = -math.
                 "independent particles"
             )
     return problems
+
+
+def _levels_above(repeats: Sequence[Particles], bridge: Bridge) -> list[str]:
+    """Return why levels above a bridge may be wrong: its draws show more of its region."""
+    ends = np.array([repeat.log_fraction(bridge.threshold) for repeat in repeats])
+    # A mean of logarithms lacks half of their variance.
+    more = float(bridge.log_fractions.mean() - ends.mean() - ends.var(ddof=1) / 2)
+    error = float(ends.std(ddof=1)) / math.sqrt(len(ends))
+    if more <= float(stdtrit(len(ends) - 1, 1 - _SUSPICIOUS)) * error:
+        return []
+    return [
+        f"below threshold {bridge.threshold:.6g} draws show {exp(more):.2g} times as much of the "
+        "region as particles do, which alone have the levels above"
+    ]

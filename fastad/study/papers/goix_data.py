@@ -81,11 +81,11 @@ class GoixProtocol:
             if option.name in ("max_anomaly_fraction", "confidence_level"):
                 # As the manifest has them, which has no other numbers.
                 value = float(check_inside(value, option.name))
-                object.__setattr__(self, option.name, value)
             elif option.name == "standardize":
-                object.__setattr__(self, option.name, check_flag(value, option.name))
+                value = check_flag(value, option.name)
             elif value is not None or option.name not in ("max_train", "max_test"):
-                object.__setattr__(self, option.name, check_count(value, option.name))
+                value = check_count(value, option.name)
+            object.__setattr__(self, option.name, value)
 
 
 class GoixSplit(NamedTuple):
