@@ -21,7 +21,7 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import parse_measures
 from fastad.ordering.labels import score_name
 from fastad.plot import drawing
-from fastad.plot.folds import fold_scores, name_of_estimator, scores_of
+from fastad.plot.folds import Counted, fold_scores, name_of_estimator, scores_of
 from fastad.plot.legends import Values
 
 if TYPE_CHECKING:
@@ -235,6 +235,27 @@ def check_band(
     if band is not None:
         check_choice(band, kinds, "band")
     return check_inside(confidence_level, "confidence_level")
+
+
+def bands_of(
+    counted: Mapping[str, Counted],
+    band: BandKind | None,
+    level: Fraction,
+    band_of: Callable[..., Result],
+    **options: Any,
+) -> dict[str, Result]:
+    """Compute the band of each detector by its function; none where none is to be drawn."""
+    return map_detectors(
+        counted if band else {},
+        lambda each: band_of(
+            each[0],
+            None,
+            simultaneous=band == "simultaneous",
+            confidence_level=level,
+            ranks=each[1],
+            **options,
+        ),
+    )
 
 
 def _band_label(band: Any) -> str:

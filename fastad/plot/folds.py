@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,9 @@ from fastad.ordering.membership import Overlap, check_membership
 from fastad.sklearn.adapters import AdaptedDetector
 from fastad.uncertainty.rates.bands import count_with_ranks
 from fastad.uncertainty.rates.order_statistics import EffectiveRanks
+
+# Counts of a detector, and for a band the ranks that rows of real weights are worth.
+Counted: TypeAlias = tuple[OrderedCounts, EffectiveRanks | None]
 
 
 def scores_of(
@@ -118,16 +121,14 @@ def count_detectors(
     overlap: Overlap = "raise",
     *,
     band_level: Fraction | None = None,
-) -> dict[str, tuple[OrderedCounts, EffectiveRanks | None]]:
+) -> dict[str, Counted]:
     """Check labels and the scores of one detector or many, and count each.
 
     With kinds, count the anomalies of each kind of one detector beside all normals. For bands of a
     level, rows of real weights have the ranks that they are worth.
     """
 
-    def count(
-        scores: ScoreVector, labels: Labels, name: str = "y_score"
-    ) -> tuple[OrderedCounts, EffectiveRanks | None]:
+    def count(scores: ScoreVector, labels: Labels, name: str = "y_score") -> Counted:
         if band_level is None:
             return count_scores(scores, labels, name), None
         return count_with_ranks(scores, labels, band_level, name=name)
@@ -157,5 +158,9 @@ def rank_detectors(
     y_true: ArrayLike, y_score: Any, sample_weight: ArrayLike | None, pos_label: Label | None
 ) -> dict[str, RankedScores]:
     """Check labels and the scores of one detector or many, and order each."""
-    counted = count_detectors(y_true, y_score, sample_weight, pos_label)
+    return ranked(count_detectors(y_true, y_score, sample_weight, pos_label))
+
+
+def ranked(counted: Mapping[str, Counted]) -> dict[str, RankedScores]:
+    """Return the ordered scores of detectors that have been counted."""
     return {name: RankedScores(counts) for name, (counts, _) in counted.items()}

@@ -15,6 +15,7 @@ from fastad.plot import drawing
 from fastad.plot.curves import (
     BandKind,
     LabelledCurvesDisplay,
+    bands_of,
     check_band,
     evaluate_each,
     map_detectors,
@@ -23,7 +24,7 @@ from fastad.plot.curves import (
     refine,
     straight_area,
 )
-from fastad.plot.folds import count_detectors
+from fastad.plot.folds import count_detectors, ranked
 from fastad.plot.legends import Values, legend_labels
 from fastad.uncertainty.rates.bands import PrecisionRecallBand, precision_recall_band_of
 
@@ -172,27 +173,17 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
         level = check_band(band, confidence_level)
         data = y_true, y_score, sample_weight, pos_label
         counted = count_detectors(*data, band_level=level if band else None)
-        ranked = {name: RankedScores(counts) for name, (counts, _) in counted.items()}
+        scores = ranked(counted)
 
         def false_alarms(scores: RankedScores) -> FloatVector:
             counts = scores.counts.at_prevalence(fraction)
             return np.asarray(counts.fps / counts.n_anomalies, np.float64)
 
         display = cls(
-            map_detectors(ranked, lambda s: s.precision_recall_curve(prevalence=fraction)),
-            values=evaluate_each(ranked, requests),
-            false_alarms=map_detectors(ranked, false_alarms),
-            bands=map_detectors(
-                counted if band else {},
-                lambda each: precision_recall_band_of(
-                    each[0],
-                    None,
-                    simultaneous=band == "simultaneous",
-                    confidence_level=level,
-                    prevalence=fraction,
-                    ranks=each[1],
-                ),
-            ),
+            map_detectors(scores, lambda s: s.precision_recall_curve(prevalence=fraction)),
+            values=evaluate_each(scores, requests),
+            false_alarms=map_detectors(scores, false_alarms),
+            bands=bands_of(counted, band, level, precision_recall_band_of, prevalence=fraction),
         )
         return display.plot(ax, chance=chance, iso_f1=iso_f1, legend=legend, line_kw=line_kw)
 

@@ -24,6 +24,7 @@ from fastad.plot import drawing
 from fastad.plot.curves import (
     BandKind,
     LabelledCurvesDisplay,
+    bands_of,
     by_name,
     check_band,
     class_sizes,
@@ -36,7 +37,7 @@ from fastad.plot.curves import (
     step_of,
     straight_area,
 )
-from fastad.plot.folds import count_detectors
+from fastad.plot.folds import count_detectors, ranked
 from fastad.plot.legends import Values, interval_text, legend_labels
 from fastad.streaming.sketches.sketch import ScoreSketch
 from fastad.uncertainty.rates.bands import RocBand, roc_band_of
@@ -206,22 +207,13 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
         level = check_band(band, confidence_level)
         data = y_true, y_score, sample_weight, pos_label, kinds, overlap
         counted = count_detectors(*data, band_level=level if band else None)
-        ranked = {name: RankedScores(counts) for name, (counts, _) in counted.items()}
+        scores = ranked(counted)
         display = cls(
-            map_detectors(ranked, RankedScores.roc_curve),
-            values=evaluate_each(ranked, requests),
-            marks=map_detectors(ranked, lambda scores: [_mark(scores, r) for r in rates]),
-            bands=map_detectors(
-                counted if band else {},
-                lambda each: roc_band_of(
-                    each[0],
-                    None,
-                    simultaneous=band == "simultaneous",
-                    confidence_level=level,
-                    ranks=each[1],
-                ),
-            ),
-            n_normals=class_sizes(ranked)["n_normals"],
+            map_detectors(scores, RankedScores.roc_curve),
+            values=evaluate_each(scores, requests),
+            marks=map_detectors(scores, lambda each: [_mark(each, r) for r in rates]),
+            bands=bands_of(counted, band, level, roc_band_of),
+            n_normals=class_sizes(scores)["n_normals"],
         )
         return display.plot(ax, xscale=xscale, chance=chance, legend=legend, line_kw=line_kw)
 
