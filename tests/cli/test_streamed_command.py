@@ -336,7 +336,8 @@ def spilling(path: Path, folder: Path) -> "subprocess.Popen[str]":
     )
     start = time.monotonic()
     while process.poll() is None and time.monotonic() - start < 90:
-        if files_below(folder):
+        # Python writes a file of its own to find out whether a temporary folder can be written.
+        if any(map(files_below, folder.glob("fastad-spill-*"))):
             break
         time.sleep(0.01)
     return process
