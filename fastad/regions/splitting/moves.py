@@ -80,7 +80,7 @@ class Shape:
         shrunk = correlations * (weight / (weight + d))
         shrunk[np.diag_indices(d)] = 1.0
         factor = spread[:, None] * factor_of(shrunk)
-        rounded = np.empty_like(points)
+        rounded = np.empty(points.shape)
         kernels.to_round(points, mean, factor, rounded)
         return Cloud(rounded, mean, spread, factor)
 
