@@ -6,10 +6,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.testing
 from typer.testing import CliRunner, Result
 
 from fastad.cli.app import app
@@ -19,6 +21,10 @@ FASTAD = [sys.executable, "-m", "fastad"]
 # What is added to the error of a column of scores that no option named.
 TAKEN_FOR_SCORES = "; the column was taken for scores, and --score names those that are"
 PAGE = (Path(__file__).parents[2] / "docs" / "guide" / "cli.md").read_text("utf-8")
+
+# Its runner makes all commands anew each time, which takes longer than most of them do.
+_typer: Any = typer.testing
+_typer._get_command = cache(typer.main.get_command)
 
 
 def invoke(*arguments: object, **env: str) -> Result:
