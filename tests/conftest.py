@@ -3,7 +3,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
 
@@ -27,7 +26,7 @@ if os.environ.get("NUMBA_BOUNDSCHECK") == "1":
 
 # The same examples in every run and on every machine, however slow or busy it is; the first
 # example may compile. With a seed the profile `seeded` draws others.
-for name, examples in (("default", 10), ("thorough", 20), ("seeded", 10)):
+for name, examples in (("default", 5), ("thorough", 20), ("seeded", 10)):
     settings.register_profile(
         name,
         derandomize=name != "seeded",
@@ -56,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep one in so many cases of a test in the default tier; the others are slow.
+    """Keep one case of each test in the default tier; the others are slow.
 
     So are the pages of the guide and of the evidence; README and the first pages are not.
 
@@ -65,15 +64,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     nothing left.
     """
     items.sort(key=lambda item: (item.get_closest_marker("system") is None, len(item.path.parents)))
-    n_seen: Counter[str] = Counter()
+    seen: set[str] = set()
     for item in items:
         if item.path.parent.name in ("guide", "evidence"):
             item.add_marker(pytest.mark.slow)
-        if mark := item.get_closest_marker("one_in"):
-            name = item.nodeid.partition("[")[0]
-            if n_seen[name] % mark.args[0]:
-                item.add_marker(pytest.mark.slow)
-            n_seen[name] += 1
+        name, _, case = item.nodeid.partition("[")
+        if case and name in seen:
+            item.add_marker(pytest.mark.slow)
+        seen.add(name)
 
 
 @pytest.hookimpl(wrapper=True)

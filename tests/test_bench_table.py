@@ -89,7 +89,6 @@ STORED: dict[ModuleType, Callable[[], Mapping[str, str]]] = {
 }
 
 
-@pytest.mark.one_in(4)
 @pytest.mark.parametrize("module", STORED, ids=lambda module: module.__name__)
 def test_pages_show_what_is_stored(module: ModuleType) -> None:
     text = module.PAGE.read_text(encoding="utf-8")

@@ -3,6 +3,8 @@
 import ast
 import re
 
+import pytest
+
 from tests.support.imports import (
     HEIGHT,
     LAZY,
@@ -14,6 +16,9 @@ from tests.support.imports import (
     package_of,
     strings,
 )
+
+# All sources are read.
+pytestmark = pytest.mark.slow
 
 HEAD_OF_MODULE = re.compile(r"^# .*\bimport", re.MULTILINE)
 INNER_IMPORT = re.compile(r"^ +(from|import) .*\bfastad\b", re.MULTILINE)

@@ -215,6 +215,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert inner == {"fastad._core", "fastad._core.lazy", "fastad._core.version"}
 
 
+@pytest.mark.slow
 def test_measuring_loads_no_learning_plotting_or_frame_library() -> None:
     code = "import sys, fastad; fastad.evaluate([0, 1], [1, 2]).to_json(); print(*sys.modules)"
     loaded = run(code).split()
@@ -224,6 +225,7 @@ def test_measuring_loads_no_learning_plotting_or_frame_library() -> None:
     )
 
 
+@pytest.mark.slow
 def test_kernels_that_were_compiled_before_need_no_compiler() -> None:
     """Numba's implementations of functions take half of the time of a first call."""
     code = "import sys, fastad; fastad.roc_auc([0, 1], [1.0, 2.0]); print(*sys.modules)"
@@ -231,6 +233,7 @@ def test_kernels_that_were_compiled_before_need_no_compiler() -> None:
     assert not {"numba.np.arraymath", "scipy.linalg"} & set(run(code).split())
 
 
+@pytest.mark.slow
 def test_dask_is_reachable_and_its_functions_name_the_extra_that_is_missing() -> None:
     code = """
 import sys, fastad
@@ -412,7 +415,6 @@ HINTED = [
 ]
 
 
-@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("function", "other", "argument"), HINTED)
 def test_arguments_of_other_libraries_get_a_hint(function: str, other: str, argument: str) -> None:
     message = f"^{other} must be an argument of {function}; did you mean '{argument}'"

@@ -293,12 +293,12 @@ def test_every_argument_that_takes_arrays_is_by_row_or_has_a_reason() -> None:
     assert found == BY_ROW.keys()
 
 
-@pytest.mark.one_in(8)
 @pytest.mark.parametrize("call", CALLS)
 def test_arguments_of_one_index_are_taken(call: str) -> None:
     run(call)
 
 
+@pytest.mark.slow
 @loop(("call", "name"), CASES)
 def test_an_argument_of_another_index_is_refused(call: str, name: str) -> None:
     message = rf"^{name}\b.* must have the index of|the index of {name}\b"

@@ -250,6 +250,7 @@ def result(function: Any, *arguments: Any, **options: Any) -> Any:
 directions = st.tuples(st.booleans(), st.booleans())
 
 
+@pytest.mark.slow
 @given(
     tables=st.one_of(criteria(4), criteria(4, nan=False)),
     up=directions,
@@ -263,6 +264,7 @@ def test_pairs_are_those_of_the_definition(tables: Any, up: Any, with_references
     assert estimate == slow_pairs(tables[0], tables[1], up, references)
 
 
+@pytest.mark.slow
 @given(tables=st.one_of(criteria(3), criteria(3, nan=False)), up=st.booleans())
 def test_labels_are_those_of_the_definition(tables: Any, up: bool) -> None:
     estimate = result(rank_label_agreement, tables[0], tables[1:], higher_is_better=up)

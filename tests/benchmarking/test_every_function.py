@@ -154,7 +154,6 @@ def test_a_table_that_is_read_is_as_good_as_its_columns(function: Callable[..., 
     assert result_of(function, ResultTable.from_table(table)) == result_of(function, table)
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("what", ["data sets", "models", "measures"])
 @pytest.mark.parametrize("function", [kendall_matrix, selection_loss])
 def test_order_and_names_change_no_bit(function: Callable[..., Any], what: str) -> None:
@@ -210,7 +209,6 @@ def check_intervals(result: Any) -> int:
 ESTIMATES = ("rank", "kendall_w", "mean_ranks", "mean", "value")
 
 
-@pytest.mark.one_in(4)
 @every_case
 @pytest.mark.parametrize("n_resamples", [1, 30])
 def test_intervals_contain_their_estimate(

@@ -63,7 +63,6 @@ def test_tau_is_symmetric_with_diagonal_1(models: list[list[float]]) -> None:
         assert math.isnan(value) == (len(distinct) < 2)
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("n_models", [2, 3, 17, 64, 65, 500])
 @pytest.mark.parametrize("n_values", [2, 5, 10**6])
 @pytest.mark.parametrize("nans", [0.0, 0.3])

@@ -106,7 +106,6 @@ def test_welch_of_scipy(n_folds: int) -> None:
         np.testing.assert_allclose(np.delete(result[i], i), peer.pvalue, rtol=1e-10)
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("n_models", [2, 3, 6])
 def test_tukey_of_scipy(n_models: int) -> None:
     values = results(n_models, 8, 1)[:, :, 0]
@@ -288,7 +287,6 @@ def test_steps_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
             assert parts.n_significant[name] is None
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("alpha", [1e-4, 0.05, 0.5])
 def test_counts_are_those_of_all_p_values(alpha: float) -> None:
     values = results(150, 4, 1, seed=5)

@@ -96,6 +96,7 @@ def test_random_signs_are_those_of_all_signs(seed: int) -> None:
     assert result.high.tolist() == [4 - sum(result.better[j]) for j in range(4)]
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32 - 1), k=st.integers(2, 6), n=st.integers(2, 12))
 def test_largest_resampled_statistic(seed: int, k: int, n: int) -> None:
     """Of the pairs that are left, in either direction; no data set may vary."""

@@ -319,7 +319,6 @@ def test_data_sets_that_agree_or_not() -> None:
     assert (even.statistic, even.p_value, even.f_statistic, even.kendall_w) == (0, 1, 0, 0)
 
 
-@pytest.mark.one_in(5)
 @pytest.mark.parametrize(("n", "k"), [(2, 2), (6, 2), (2, 3), (4, 3), (3, 4)])
 def test_the_exact_p_value_counts_all_orders(n: int, k: int) -> None:
     rng = np.random.default_rng(n)

@@ -119,7 +119,6 @@ def test_values_of_too_few_samples_have_a_mark(path: Path, options: tuple[str, .
         assert all(list(row["unresolved"]) == ["tpr@0.0001"] for row in content["detectors"])
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("ending", [".parquet", ".arrow", ".feather", ".csv"])
 def test_saved_tables_hold_all_runs(path: Path, tmp_path: Path, ending: str) -> None:
     output = tmp_path / f"saved{ending}"

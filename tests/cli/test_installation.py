@@ -38,6 +38,7 @@ def test_the_demo_leaves_scores_and_a_figure(demo: tuple[Path, str]) -> None:
     assert len(figure) > 10_000
 
 
+@pytest.mark.slow
 def test_the_demo_shows_a_line_that_prints_its_table(demo: tuple[Path, str]) -> None:
     *table, line = demo[1].splitlines()
     program, *arguments = shlex.split(line)

@@ -15,6 +15,8 @@ from fastad.study.runner import Progress, run_study
 from tests.support.command_line import invoke
 from tests.support.study_runs import N_BATCHES, N_GOIX, N_TASKS, TOML, contents, write_config
 
+pytestmark = pytest.mark.slow
+
 FAILING = """
 [[detectors]]
 name = "fails"
@@ -54,13 +56,11 @@ def whole(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
 def test_results_are_those_of_python(file: Path, whole: Path, tmp_path: Path) -> None:
     run_study(read_config(file), tmp_path)
     assert contents(tmp_path) == contents(whole)
 
 
-@pytest.mark.slow
 def test_a_study_that_is_done_is_not_run_again(file: Path, whole: Path) -> None:
     before = contents(whole)
     result = call("run", file, "--output", whole)

@@ -64,7 +64,6 @@ def test_no_command_that_reads_a_table_is_left_out() -> None:
     assert reading == set(COMMANDS)
 
 
-@pytest.mark.one_in(6)
 @each_command
 def test_a_table_is_the_same_however_it_comes(command: str, tmp_path: Path) -> None:
     text = text_of(COMMANDS[command][0])

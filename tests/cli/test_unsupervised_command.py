@@ -148,7 +148,6 @@ def test_features_are_standardised_where_that_is_requested(table: Path) -> None:
 # Columns.
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "labels",
     [np.arange(240) % 2, np.arange(240), 1, 7.5, np.nan, "odd"],
@@ -313,7 +312,6 @@ def test_one_replicate_has_no_interval_and_is_shown(table: Path) -> None:
 LEAST_ROWS = {"iforest": 2, "ocsvm": 2, "lof": 4, "mahalanobis": 4, "knn": 10}
 
 
-@pytest.mark.one_in(9)
 @pytest.mark.parametrize("n_rows", [1, 2, 3, 5, 10])
 @pytest.mark.parametrize("detector", LEAST_ROWS)
 @pytest.mark.parametrize("draws", [(), DRAWS])

@@ -271,6 +271,7 @@ def test_wrong_numbers_of_arguments_have_the_same_error(name: str) -> None:
     assert_same_outcome(name, Y, S, 1, None, False, 6)
 
 
+@pytest.mark.slow
 def test_f1_under_real_weights_is_equal_to_the_last_bit() -> None:
     rng = np.random.default_rng(0)
     for _ in range(200):  # the order of additions shows in one of forty

@@ -120,7 +120,6 @@ def put_values(queue: Any, values: Callable[[int], str]) -> None:
     queue.put(values(2))
 
 
-@pytest.mark.one_in(4)
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 @pytest.mark.parametrize(
     ("method", "values"),

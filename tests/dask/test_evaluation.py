@@ -186,7 +186,6 @@ def test_arrays_with_other_chunks_and_of_unknown_sizes(table: pd.DataFrame) -> N
         fastad.dask.evaluate(unknown, measures="auc")
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("labels", "pos_label", "scores"),
     [

@@ -24,7 +24,6 @@ def threads() -> Iterator[None]:
         yield
 
 
-@pytest.mark.one_in(4)
 @pytest.mark.parametrize("measure", ["auc", "ap", "tpr@0.05", "f1_best"])
 @pytest.mark.parametrize("method", ["bootstrap", "basic"])
 def test_intervals_are_those_of_one_machine(measure: str, method: Any) -> None:

@@ -35,7 +35,6 @@ def small_tasks(monkeypatch: Any) -> Iterator[None]:
         yield
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("score", "thresholds"), [(FOREST, [0.5, 0.45]), (radius, 1.5), (batch, [2.0, 1.0, 0.1])]
 )

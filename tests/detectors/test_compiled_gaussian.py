@@ -84,7 +84,6 @@ def test_gaussian_mixture_of_single_precision() -> None:
     np.testing.assert_allclose(result, -fitted.score_samples(X), rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("algorithm", "weighted"), [("kd_tree", False), ("ball_tree", True)])
 @pytest.mark.parametrize("d", DIMENSIONS)
 def test_kernel_density(d: int, algorithm: Any, weighted: bool) -> None:

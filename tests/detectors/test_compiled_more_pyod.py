@@ -13,6 +13,8 @@ from fastad.detectors.compilation import compile_scorer
 from fastad.errors import BatchScorerWarning, InvalidInputError
 from tests.support.compiled_points import assert_compiled, assert_robust, queries, training
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("pyod")
 
 
@@ -34,7 +36,6 @@ CASES: Mapping[str, tuple[Any, float]] = {
 }
 
 
-@pytest.mark.one_in(9)
 @pytest.mark.parametrize("d", [5])
 @pytest.mark.parametrize("case", CASES)
 def test_scores_are_those_of_the_detector(case: str, d: int) -> None:
@@ -55,7 +56,6 @@ def test_kernel_density() -> None:
         compile_scorer(of_pyod("KDE", metric="manhattan").fit(training(3)))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", ["cblof", "inne", "inne large", "mcd", "loda", "loda auto"])
 def test_integers_with_many_ties(case: str) -> None:
     """Squares of integers are exact, and so is a product of one coordinate."""
@@ -81,7 +81,6 @@ def test_edges_of_bins() -> None:
     assert_compiled(fitted, X)
 
 
-@pytest.mark.slow
 def test_other_clusterings_score_themselves() -> None:
     train, X = training(3), queries(3)[:500]
     fitted = of_pyod("CBLOF", clustering_estimator=Birch(n_clusters=8))
@@ -99,7 +98,6 @@ def test_detectors_that_score_a_batch_together_are_refused(name: str) -> None:
 
 
 # COF calls functions of SciPy's that are deprecated from 1.18 on.
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:`.*` is deprecated in favor of `scipy:DeprecationWarning")
 @pytest.mark.parametrize("name", ["COF", "SOS"])
 def test_their_scores_depend_on_the_batch(name: str) -> None:

@@ -19,6 +19,8 @@ from tests.support.compiled_points import (
 )
 from tests.support.loops import loop
 
+pytestmark = pytest.mark.slow
+
 HBOS = pytest.importorskip("pyod.models.hbos").HBOS
 PCA = pytest.importorskip("pyod.models.pca").PCA
 PCA_OPTIONS: list[dict[str, Any]] = [
@@ -45,7 +47,6 @@ def test_pca(options: dict[str, Any], d: int) -> None:
     assert_compiled(fitted, queries(d))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "d"),
     [({}, d) for d in DIMENSIONS] + [(options, d) for options in HBOS_OPTIONS[1:] for d in (1, 5)],
@@ -57,7 +58,6 @@ def test_hbos(options: dict[str, Any], d: int) -> None:
     assert_compiled(fitted, queries(d), floor=1e-3 * d)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("options", HBOS_OPTIONS, ids=str)
 def test_edges_and_margins_of_bins(options: dict[str, Any]) -> None:
     fitted = HBOS(**options).fit(training(1))

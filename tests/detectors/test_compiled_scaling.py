@@ -69,7 +69,6 @@ def test_coordinates_have_the_bits_of_scikit_learn(d: int, scaler: Any) -> None:
         np.testing.assert_array_equal(scorer.score_samples(X), expected[:, j])
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("d", [1, 5, 30])  # each coordinate is scaled by itself
 @pytest.mark.parametrize("scaler", SCALERS, ids=str)
 def test_pipeline(scaler: Any, d: int) -> None:

@@ -64,7 +64,6 @@ def _grid(d: int, side: int = 5) -> Points:
     return np.stack(np.meshgrid(*[np.arange(float(side))] * d), axis=-1).reshape(-1, d)
 
 
-@pytest.mark.one_in(18)
 @pytest.mark.parametrize(("options", "d"), METRICS_OF_DIMENSIONS, ids=str)
 def test_distances_are_those_of_scikit_learn(options: dict[str, Any], d: int) -> None:
     samples, X = training(d), queries(d)
@@ -101,7 +100,6 @@ def test_near_duplicates_keep_the_digits_that_brute_force_loses() -> None:
     assert np.abs(fitted.kneighbors(X)[0][:, 0] / exact - 1).max() > 1e-3
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("d", DIMENSIONS)
 @pytest.mark.parametrize("method", ["largest", "mean", "median"])
 def test_distances_are_those_of_pyod(method: str, d: int) -> None:
@@ -111,7 +109,6 @@ def test_distances_are_those_of_pyod(method: str, d: int) -> None:
         assert_compiled(fitted, X)
 
 
-@pytest.mark.one_in(5)
 @pytest.mark.parametrize(("options", "d"), METRICS_OF_DIMENSIONS, ids=str)
 def test_factors_are_those_of_scikit_learn(options: dict[str, Any], d: int) -> None:
     samples, X = training(d), queries(d)
@@ -160,7 +157,6 @@ def test_factors_of_single_precision() -> None:
     assert_compiled(fitted, X)
 
 
-@pytest.mark.one_in(5)
 @pytest.mark.parametrize("d", DIMENSIONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_kinds_are_as_the_paper_defines_them(kind: Kind, d: int) -> None:
@@ -213,7 +209,6 @@ def test_threads_types_and_blocks_change_no_bit(summary: str) -> None:
     np.testing.assert_array_equal(same.score_samples(X), scorer.score_samples(X))
 
 
-@pytest.mark.one_in(7)
 @pytest.mark.parametrize("options", METRICS, ids=str)
 @pytest.mark.parametrize("k", [1, 5, 200])
 @pytest.mark.parametrize("d", [1, 3, 8])
@@ -380,7 +375,6 @@ def test_later_fits_do_not_change_what_was_compiled() -> None:
     assert (detector.score_samples(X) != expected).any()
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("d", DIMENSIONS)
 @pytest.mark.parametrize("k", [2, 9, 40])
 def test_equal_distances_give_equal_means(d: int, k: int) -> None:

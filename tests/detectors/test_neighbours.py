@@ -69,7 +69,6 @@ def _possible(n_train: int) -> list[Rule]:
     return [rule for rule in RULES if rule not in impossible]
 
 
-@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     ("n_train", "d"),
     # On both sides of a tile, of the coordinates that are added at once, and of the tree's limit.
@@ -98,7 +97,6 @@ def test_scores_follow_their_definitions(n_train: int, d: int) -> None:
         np.testing.assert_allclose(scores, expected, rtol=1e-10, atol=1e-12, err_msg=str(rule))
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("side", [2, 3, 12])
 @pytest.mark.parametrize("n_train", [300, 2050])
 def test_of_equal_distances_the_first_rows_count(n_train: int, side: int) -> None:
@@ -111,7 +109,7 @@ def test_of_equal_distances_the_first_rows_count(n_train: int, side: int) -> Non
         np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-12, err_msg=str(rule))
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.slow
 @pytest.mark.parametrize("values", [1, 2, 5, 40])
 @pytest.mark.parametrize("k", [1, 7, 50])
 def test_tied_places_are_filled_without_comparing_all_rows(values: int, k: int) -> None:

@@ -77,7 +77,6 @@ def test_each_detector_is_measured_on_the_rows_with_a_score(weights: str) -> Non
         assert result[name].n_omitted == np.count_nonzero(nan)
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("measures", [None, ["auc"]])
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("groups", [GROUPS, IN_ORDER], ids=["shuffled", "in order"])

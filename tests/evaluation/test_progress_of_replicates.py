@@ -59,7 +59,6 @@ CALLS: dict[str, tuple[Callable[..., Any], int]] = {
 }
 
 
-@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_progress_rises_to_the_end_and_changes_nothing(name: str, n_threads: int) -> None:

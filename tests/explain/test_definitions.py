@@ -115,7 +115,6 @@ SLOW: dict[str, Callable[[AnyVector, FloatVector], float]] = {
 }
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", SLOW)
 def test_values_are_those_of_the_obvious_computation(name: str) -> None:
     for seed in range(12):

@@ -171,6 +171,7 @@ def test_right_values_of_measures_that_are_not_compared_get_no_name() -> None:
             assert result.matches == (), (seed, key)
 
 
+@pytest.mark.slow
 def test_other_numbers_get_no_name() -> None:
     rng = np.random.default_rng(1)
     y, s = normal_scores(7, 2003)

@@ -58,6 +58,7 @@ prevalences = st.none() | st.integers(1, 19).map(lambda k: k / 20)
 costs = st.integers(1, 9)
 
 
+@pytest.mark.slow
 @given(samples(), st.sampled_from(["youden", "closest", "f1", "cost"]), prevalences, costs, costs)
 def test_it_is_the_highest_of_the_best_of_all_points(
     sample: tuple[list[int], list[int], list[int] | None],

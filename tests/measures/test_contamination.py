@@ -81,7 +81,6 @@ SMALL = {
 } | {name: bind(name, {"threshold": 5}) for name in RATES}
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", sorted(SMALL))
 @given(scores, scores, st.integers(1, 3))
 def test_measures_are_those_of_the_true_labels(
@@ -245,7 +244,6 @@ NUMBERS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("options", NUMBERS, ids=lambda x: x["measure"])
 @given(st.integers(0, 100), st.sampled_from([0.01, 0.1, 0.4]), st.booleans())
 def test_a_measure_is_the_same_at_the_points_it_needs(

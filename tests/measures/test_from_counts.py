@@ -193,7 +193,6 @@ def test_compiled_functions_are_the_same() -> None:
 # What takes a measure
 
 
-@pytest.mark.one_in(3)
 @EVERY
 @EVERY_POINT
 def test_everything_that_takes_a_key_takes_it(name: str, at: str) -> None:
@@ -283,7 +282,6 @@ def test_scorers(at: str) -> None:
     assert measure_scorer("tpr@0.05")(forest, X, Y) == fastad.tpr_at_fpr(Y, s, fpr=0.05)
 
 
-@pytest.mark.one_in(5)
 @EVERY_POINT
 @pytest.mark.parametrize("name", [name for name, (_, _, rises) in FUNCTIONS.items() if rises])
 @given(sample=samples(max_size=40, both=True), fpr=st.sampled_from([0, 0.1, 0.29, 0.5, 1]))

@@ -167,7 +167,6 @@ STEPS = {
 }
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", STEPS)
 @pytest.mark.parametrize("unit", [0.1, 1 / 3, 0.7, 10 / 19])
 def test_multiples_of_a_real_weight_step_where_integers_do(name: str, unit: float) -> None:

@@ -80,7 +80,6 @@ FRACTIONS: st.SearchStrategy[Any] = st.one_of(
 )
 
 
-@pytest.mark.one_in(2)
 @WEIGHTS
 @settings(max_examples=60)
 @given(data=st.data(), p=FRACTIONS)

@@ -265,7 +265,6 @@ def test_thresholds_between_neighbours_stay_above_the_lower_one() -> None:
         assert result == float(high)
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("decimals", [1, 4])
 @pytest.mark.parametrize("p", [0.01, 0.05, 0.2])
 def test_precision_at_p_to_1e_13(p: float, decimals: int) -> None:

@@ -74,6 +74,7 @@ def float_samples(draw: st.DrawFn) -> Sample:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", [0, -1], ids=["by value", "by rank bits"])
 @given(sample=float_samples(), n_cells=st.integers(4, 40))
 def test_corners_are_those_of_the_curve(which: int, sample: Sample, n_cells: int) -> None:

@@ -182,7 +182,6 @@ def test_a_new_figure_has_room_for_all_cells_and_names(n: int) -> None:
     pyplot.close(display.figure_)  # type: ignore[arg-type]
 
 
-@pytest.mark.one_in(5)
 @pytest.mark.parametrize("cmap", [None, "viridis", "magma", "Blues_r", "cividis"])
 def test_texts_can_be_read_on_any_colours(cmap: str | None) -> None:
     # Of white and black one has a contrast of 4.58 or more, on any colour.
@@ -234,7 +233,6 @@ def reference(display: DiscriminabilityDisplay) -> list[Any]:
     return [one for one in display.ax_.lines if str(one.get_label()).startswith("critical")]
 
 
-@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("criterion", "xscale", "n"),
     [*((one, "linear", 3) for one in CRITERIA), ("tukey-q", "log", 1), ("welch-mean", "log", 30)],

@@ -129,7 +129,6 @@ def test_a_control_has_its_interval_and_those_outside_stand_out() -> None:
     assert CriticalDifferenceDisplay(pairwise).plot(new_axes()).bars_ == []
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "k",
     [*(2, 7, 20), *(pytest.param(k, marks=pytest.mark.evidence) for k in (3, 4, 5, 10, 13, 16))],

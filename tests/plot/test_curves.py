@@ -170,6 +170,7 @@ def test_a_new_figure_has_room_for_all_that_a_logarithmic_axis_adds_to_the_legen
     assert display.figure_.bbox.width / display.figure_.dpi > 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_copies", [1, 3])
 def test_a_logarithmic_axis_is_shaded_up_to_five_normals(n_copies: int) -> None:
     """Once, as far as the display of the fewest normals on the axes needs it."""

@@ -96,7 +96,6 @@ def test_axes_of_the_user_are_drawn_on_and_pyplot_stays_as_it_is(kind: str) -> N
     assert pyplot.get_fignums() == []
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", DISPLAYS)
 def test_without_axes_there_is_a_new_figure(kind: str) -> None:
     display = DISPLAYS[kind].from_predictions(LABELS, scores_of(2))
@@ -105,7 +104,6 @@ def test_without_axes_there_is_a_new_figure(kind: str) -> None:
     display.figure_.canvas.draw()
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", CURVES)
 def test_a_long_legend_stands_beside_the_axes_and_inside_the_figure(kind: str) -> None:
     display = DISPLAYS[kind].from_predictions(LABELS, scores_of(12))

@@ -158,7 +158,6 @@ def axes_for(name: str, n: int = 1) -> Any:
     return new_axes()
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", sorted(DISPLAYS - {"RocVariationDisplay"}))  # needs runs
 def test_every_display_takes_a_fitted_estimator(name: str) -> None:
     display = getattr(plot, name)
@@ -184,7 +183,6 @@ def test_every_display_takes_a_fitted_estimator(name: str) -> None:
         assert drawn_of(again) == {"forest": shown["IsolationForest"]}
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", sorted(DISPLAYS - WITHOUT_FOLDS))
 def test_every_display_takes_the_folds_of_a_cross_validation(
     name: str, cv_results: dict[str, Any]

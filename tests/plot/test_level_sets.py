@@ -97,7 +97,6 @@ def test_a_second_display_goes_on_and_hides_nothing(kind: str) -> None:
     ax.figure.canvas.draw()
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", DISPLAYS)
 def test_many_detectors(kind: str) -> None:
     test = {f"d{i}": TEST["round"] + i * X[:, 1] ** 2 / 10 for i in range(12)}

@@ -95,7 +95,6 @@ def test_volumes_beyond_all_floats_are_drawn_as_logarithms(log_volume: float) ->
         assert len(ax.lines) == n_lines
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("yscale", ["auto", "log", "linear"])
 @pytest.mark.parametrize("log_volume", [1.0, -2000.0, 2000.0])
 def test_no_volume_is_visible(yscale: Any, log_volume: float) -> None:

@@ -127,6 +127,7 @@ def test_without_labels_all_points_are_normal() -> None:
     assert display.regions[0].volume.threshold == threshold
 
 
+@pytest.mark.slow
 def test_labels_of_any_kind() -> None:
     text = np.where(LABELS == 1, "odd", "fine")
     display = DecisionRegionDisplay.from_detector(distance, X, text, pos_label="odd", ax=new_axes())

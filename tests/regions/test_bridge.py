@@ -118,6 +118,7 @@ def test_a_density_of_another_place_is_refused() -> None:
         assert why in str(bridge(cube, splitting_of(cube, own), *options))
 
 
+@pytest.mark.slow
 def test_few_draws_build_no_bridge() -> None:
     rng = np.random.default_rng(0)
     points = [uniform(rng, 100, 0, 0.1) for _ in range(8)]
@@ -202,6 +203,7 @@ def test_nine_small_parts_have_bridges_of_their_own() -> None:
     assert result.log_high - result.log_low < 0.2
 
 
+@pytest.mark.slow
 def test_a_curve_ends_at_its_bridge_and_falls_to_it() -> None:
     region = SHAPES["ball"](8)
     curve = volume_curve(region.jitted, region.threshold, region.box, n_draws=100_000, rng=0)

@@ -248,7 +248,6 @@ SCALES = {
 }
 
 
-@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", REGIONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_move_leaves_the_uniform_distribution_as_it_is(kind: str, name: str) -> None:
@@ -272,7 +271,6 @@ def test_all_kinds_after_one_another_leave_the_uniform_distribution_as_it_is() -
     assert_uniform(result, "corner 3")
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", ["reflected walk", "coordinate"])
 @pytest.mark.parametrize("scale", [1.0, 3.0, 8.0])
 def test_reflected_steps_as_long_as_the_box_leave_the_uniform_distribution_as_it_is(
@@ -304,7 +302,6 @@ def flat(name: str, region: Region) -> Array:
     return points
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("cloud", ["few", "one", "in a plane", "same", "constant coordinate"])
 @pytest.mark.parametrize("name", ["needle 3", "slab 2", "corner 8"])
 def test_moves_by_a_flat_cloud_keep_the_uniform_distribution(name: str, cloud: str) -> None:

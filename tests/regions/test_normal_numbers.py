@@ -61,6 +61,7 @@ def test_logarithms_of_numbers_of_the_unit_interval() -> None:
     assert logarithm(1.0) == 0
 
 
+@pytest.mark.slow
 def test_normal_numbers_have_their_distribution() -> None:
     numbers = normals(7, 10**6)
     n = numbers.shape[0]

@@ -39,6 +39,7 @@ def skewed(d: int) -> tuple[Array, Array]:
     return rng.normal(size=d), mixing @ mixing.T
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 2, 7])
 def test_points_of_the_cube_are_those_with_these_quantiles(d: int) -> None:
     mean, covariance = skewed(d)

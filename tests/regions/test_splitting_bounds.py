@@ -31,7 +31,6 @@ def outcomes(region: Rare, n_draws: int, n_seeds: int) -> tuple[int, int, int]:
     return false, bounds, warned
 
 
-@pytest.mark.one_in(9)
 @pytest.mark.parametrize("name", ALL)
 def test_a_budget_that_ends_above_the_threshold_is_warned_of(name: str) -> None:
     _, bounds, warned = outcomes(ALL[name](30), 10_000, 1)
@@ -80,7 +79,6 @@ def test_the_interval_by_uniform_draws_counts_all_of_them(threshold: float) -> N
     assert (result.uniform_low, result.uniform_high) == pytest.approx(tuple(oracle), rel=1e-9)
 
 
-@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     "d",
     [2, pytest.param(5, marks=pytest.mark.evidence), pytest.param(10, marks=pytest.mark.evidence)],

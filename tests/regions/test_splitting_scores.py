@@ -250,7 +250,6 @@ def test_intervals_are_not_narrower_than_those_of_independent_particles() -> Non
     assert result.log_high - result.log_low >= 2 * float(stats.t.ppf(0.975, 7)) * error
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("score", "target"),
     [

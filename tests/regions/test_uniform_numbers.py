@@ -41,6 +41,7 @@ def test_numbers_are_uniform_in_each_coordinate(source: str) -> None:
     check_uniform(p_values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("bits", [8, 20, 32, 45])
 def test_low_bits_are_as_random_as_high_ones(source: str, bits: int) -> None:

@@ -42,7 +42,6 @@ from tests.support.volumes import (
 # Closed forms.
 
 
-@pytest.mark.one_in(23)
 @pytest.mark.parametrize("d", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_uniform_draws_find_closed_forms(shape: Any, d: int) -> None:
@@ -72,7 +71,6 @@ def test_uniform_draws_find_closed_forms(shape: Any, d: int) -> None:
         assert result.standard_error == pytest.approx(error, rel=1e-12)
 
 
-@pytest.mark.one_in(4)
 @pytest.mark.parametrize("d", range(1, 9))
 @pytest.mark.parametrize("shape", SHAPES)
 def test_sobol_draws_find_closed_forms(shape: Any, d: int) -> None:
@@ -92,7 +90,6 @@ def test_sobol_draws_find_closed_forms(shape: Any, d: int) -> None:
     assert result.is_bound or result.value == result.n_inside / 2**14
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("d", [1, 2, 4])
 @pytest.mark.parametrize("shape", [ellipsoid, two_balls, shell, cut_cube])
 def test_sobol_points_come_closer_than_uniform_ones_where_features_are_few(
@@ -142,7 +139,6 @@ def test_volumes_in_units_of_the_features() -> None:
         assert result.value * region.box.volume == pytest.approx(exact, rel=0.03)
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("kind", "box", "options", "method", "n_drawn"),
     [
@@ -173,7 +169,7 @@ def test_how_draws_are_made(
 # How often intervals cover the true value.
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [30, 1000])
 @pytest.mark.parametrize("fraction", [0.002, 0.05, 0.4, 0.98])
 def test_coverage_of_uniform_draws(n: int, fraction: float) -> None:
@@ -200,6 +196,7 @@ def test_coverage_and_error_of_draws_until_a_relative_error(rtol: float, fractio
     assert math.sqrt(np.mean(np.square(errors))) <= rtol * (1 + 3 / math.sqrt(2 * TRIALS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [400, 2000])
 def test_coverage_where_the_budget_often_ends_the_draws(n: int) -> None:
     """27 hits are wished for; about 20 or 100 are to be had."""
@@ -283,6 +280,7 @@ def test_each_of_several_regions_ends_by_itself() -> None:
 THRESHOLDS = [-math.inf, -1.0, 0.0, 0.25, 0.5, 0.75, 1.0, 3, math.inf]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @given(
     st.lists(st.sampled_from(THRESHOLDS), min_size=1, max_size=7),

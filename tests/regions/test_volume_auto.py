@@ -63,7 +63,7 @@ def test_fewest_calls_until_a_relative_error(d: int, rtol: float, method: str) -
     assert "the fewest score calls are expected" in result.reason or result.n_scored <= 12_500
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("fraction", [0.0078, 0.0085, 0.3])
 def test_first_draws_that_are_too_few_are_not_drawn_anew(fraction: float) -> None:
     """Those with many inside were kept and the others replaced: values were 4 % too high."""
@@ -96,7 +96,7 @@ def test_draws_for_a_large_forest() -> None:
     assert "first draws are inside" in result.reason
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["jitted", "compiled"])
 def test_uniform_draws_where_most_of_the_first_ones_fall_inside(kind: str) -> None:
     region = ball(2)
@@ -117,6 +117,7 @@ def test_uniform_draws_where_most_of_the_first_ones_fall_inside(kind: str) -> No
             assert numbers(one, "reason") == numbers(other, "reason")
 
 
+@pytest.mark.slow
 def test_first_draws_are_counted_in_what_is_said() -> None:
     """The same draws, one after the other, as those of uniform ones."""
     region = ball(2)
@@ -289,7 +290,7 @@ def test_few_score_calls_are_uniform() -> None:
         assert result.is_bound
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("n_draws", [10_000, 100_000])
 @pytest.mark.parametrize("d", [3, 10])
 def test_the_budget_includes_the_first_draws(d: int, n_draws: int) -> None:

@@ -84,7 +84,6 @@ def _compiled(score: Any) -> Any:
     return fitted if is_compiled else fastad.compile_scorer(fitted)
 
 
-@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", DETECTORS)
 def test_a_fitted_detector_stands_for_its_compiled_scorer(name: str) -> None:
     fitted = _fitted(name)
@@ -97,7 +96,7 @@ def test_a_fitted_detector_stands_for_its_compiled_scorer(name: str) -> None:
     assert result.to_dict() == expected.to_dict()
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("take", TAKERS.values(), ids=TAKERS)
 def test_detectors_are_taken_wherever_scores_are(take: Callable[[Any], Any]) -> None:
     for name in ("svm", "histogram"):
@@ -113,6 +112,7 @@ def test_regions_of_a_detector_are_drawn() -> None:
     assert drawn.regions[0].volume.to_dict() == expected.regions[0].volume.to_dict()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "method"),
     [
@@ -132,7 +132,6 @@ def test_methods_that_are_higher_for_anomalies_stand_for_the_compiled_scorer(
         assert take(scores) == take(_compiled(scores))
 
 
-@pytest.mark.one_in(6)
 @pytest.mark.parametrize("take", TAKERS.values(), ids=TAKERS)
 @pytest.mark.parametrize(
     ("name", "method"),

@@ -162,6 +162,7 @@ def test_a_score_may_ask_for_volumes_itself() -> None:
 # More draws.
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.sampled_from([1, 2, 100, 8191, 8192, 8193, 20_000]), min_size=2, max_size=4),
     st.sampled_from(KINDS),
@@ -186,6 +187,7 @@ def test_extending_is_a_longer_run(
     assert fields(result.extend(sum(sizes[1:]))) == fields(alone)
 
 
+@pytest.mark.slow
 def test_extending_over_parts_of_threads() -> None:
     region = ball(3)
     options: dict[str, Any] = {"method": "uniform", "rng": 3}

@@ -319,7 +319,6 @@ def test_trees_as_nodes(monkeypatch: pytest.MonkeyPatch, most_steps: int, top_le
 # What is small.
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("n_trees", "max_samples", "n_features", "n_thresholds"),
     [(100, 256, 2, 1), (30, 256, 3, 1), (10, 256, 3, 9), (10, 64, 4, 1), (3, 256, 8, 1)],

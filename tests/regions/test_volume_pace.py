@@ -72,7 +72,6 @@ def test_ctrl_c_ends_slow_scores(name: str) -> None:
     assert time.perf_counter() - sent[0] < 20
 
 
-@pytest.mark.one_in(5)
 @pytest.mark.parametrize("method", ["uniform", "sobol", "splitting", "level_sets"])
 def test_numbers_do_not_depend_on_the_rounds(method: Any, monkeypatch: Any) -> None:
     region = ball(4)

@@ -22,7 +22,6 @@ from tests.support.volumes import KINDS, SLOW_ENOUGH, SLOW_TRIALS, OfBatch
 # Closed forms.
 
 
-@pytest.mark.one_in(15)
 @pytest.mark.parametrize("d", [2, 5, 20])  # 10: see the test of bridges
 @pytest.mark.parametrize("shape", SHAPES)
 def test_fractions_of_closed_forms_are_found(shape: str, d: int) -> None:

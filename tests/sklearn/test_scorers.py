@@ -60,7 +60,6 @@ def test_every_value_has_a_scorer_and_nothing_else_has() -> None:
         _ = scorers.roc_curve_scorer
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("row", VALUES, ids=lambda row: row.name)
 def test_scorer_is_the_function_on_negated_scores(row: Any, forest: IsolationForest) -> None:
     function, options = getattr(fastad.measures, row.name), OPTIONS[row.name]
@@ -85,7 +84,6 @@ def test_factory_shows_the_parameters_of_the_measure(row: Any) -> None:
     assert ("times -1" in factory.__doc__) is (row.higher_is_better is False)
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("row", VALUES, ids=lambda row: row.name)
 def test_scorers_and_factories_survive_pickle(row: Any, forest: IsolationForest) -> None:
     factory = getattr(scorers, f"{row.name}_scorer")

@@ -42,7 +42,6 @@ def column(values: npt.ArrayLike) -> npt.NDArray[Any]:
     return np.asarray(values)[:, None]
 
 
-@pytest.mark.one_in(8)
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [
         ThresholdedDetector(FOREST),

@@ -82,7 +82,6 @@ def exact(row: Measure[Any], y: Any, s: Any, chosen: dict[str, Any]) -> Any:
     return row.of(y, s, None, None, **chosen)
 
 
-@pytest.mark.one_in(9)
 @pytest.mark.parametrize("row", BOUNDED, ids=lambda row: row.name)
 @settings(max_examples=8)
 @given(
@@ -160,7 +159,6 @@ small_cells = st.lists(
 ).filter(lambda cells: all(map(any, zip(*cells, strict=True))))
 
 
-@pytest.mark.one_in(11)
 @pytest.mark.parametrize("row", BOUNDED, ids=lambda row: row.name)
 @settings(max_examples=5)
 @given(counts=small_cells, rate=st.sampled_from([0, 0.3, 0.5, 1]), data=st.data())

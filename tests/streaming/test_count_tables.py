@@ -60,6 +60,7 @@ def check_bounds(result: Any, y: Any, s: Any) -> None:
         assert result[key].low <= exact[key] <= result[key].high, key
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bins", [1, 7, 64, 100_000])
 def test_the_counts_of_duckdb_bound_the_values_of_all_scores(bins: int, tmp_path: Path) -> None:
     execute = engine("duckdb", tmp_path)
@@ -104,6 +105,7 @@ def test_clickhouse_counts_as_duckdb_does(tmp_path: Path) -> None:
         np.testing.assert_array_equal(ours, other)
 
 
+@pytest.mark.slow
 @loop("dialect", DIALECTS)
 def test_queries_are_parsed_in_every_dialect(dialect: Any) -> None:
     sketch = ScoreSketch.from_counts([-np.inf, -1, 0, 1, np.inf], [9, 5, 2, 1], [1, 1, 3, 4])
@@ -121,7 +123,6 @@ def test_queries_are_parsed_in_every_dialect(dialect: Any) -> None:
         assert tables == {"scored", "fastad_ends", "fastad_range", "fastad_counts"}
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("measure", "tolerance", "n_ranges"),
     [("tpr@0.01", 0, 1), ("ap", 0, 14), ("auc", 1e-3, 14), ("auc", 1e-2, 4), ("f1_best", 1e-3, 9)],
@@ -242,7 +243,6 @@ def test_intervals_are_of_the_exact_values_that_later_passes_find(tmp_path: Path
         assert interval.high == pytest.approx(exact.intervals[key].high, abs=5e-3)
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("extension", ["parquet", "csv.gz", "npz"])
 def test_counts_are_read_from_other_files_and_folders(
     extension: str, counts_file: Path, tmp_path: Path

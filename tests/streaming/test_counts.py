@@ -100,7 +100,6 @@ def check_all(rows: Any, kind: str, seed: int, *, weighted: bool = False) -> int
     return n_compared
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_exact_values_lie_within(kind: str, weighted: bool) -> None:
@@ -115,7 +114,7 @@ def test_exact_values_lie_within_many_random_bins(weighted: bool, n_seeds: int) 
     assert sum(check_all(BOUNDED, *case, weighted=weighted) for case in cases) > 40 * len(cases)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "printed", "exact"),
     [(0, 0.74, 0.87), (1, 0.966, 0.941), (2, 0.819, 0.824), (3, 0.846, 0.869)],

@@ -85,7 +85,6 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-@pytest.mark.one_in(7)
 @pytest.mark.parametrize("name", SCORES)
 @pytest.mark.parametrize("route", ["sketch", "anomalies", "disk"])
 def test_every_route_gives_the_bits_that_are_computed_in_memory(
@@ -135,7 +134,6 @@ def by_passes(
     return passes.result()
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("measure", OF_ALL_POINTS, ids=lambda measure: str(measure.name))
 @pytest.mark.parametrize("name", SCORES)
 def test_measures_of_all_points_are_exact_where_these_fit(

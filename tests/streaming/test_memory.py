@@ -174,6 +174,7 @@ def test_state_and_bounds(case: tuple[Points, int], n_parts: int, seed: int) -> 
     assert result.high - high < 1e-14
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(cases(), st.integers(0, 2**32 - 1))
 def test_late_labels(case: tuple[Points, int], seed: int) -> None:

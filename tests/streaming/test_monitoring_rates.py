@@ -134,7 +134,6 @@ def test_a_reference_counts_with_its_exact_bounds(alternative: Any) -> None:
     assert expected.p_value < 1e-7
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("n_batches", range(len(BATCHES)))
 @pytest.mark.parametrize(
     "options",

@@ -90,7 +90,6 @@ def same(value: BoundedValue, row: Measure[Any], expected: Any) -> bool:
     return value.is_exact and float(value.value) == float(value.low) == float(expected)
 
 
-@pytest.mark.one_in(7)
 @pytest.mark.parametrize(("n_rows", "memory"), [(200, TINY), (1500, SMALL)])
 @pytest.mark.parametrize("row", BOUNDED, ids=lambda row: row.name)
 def test_further_passes_give_the_bits_that_are_computed_in_memory(
@@ -142,7 +141,6 @@ def test_a_precision_may_hang_on_the_order_of_the_two_highest_scores() -> None:
         list(passes(sketch_of(y, s, TINY), y, s, measure=name))
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("tolerance", [0.1, 0.01, Fraction(1, 1000), 1e-6])
 @pytest.mark.parametrize("name", ["auc", "ap", "auc_w", "auc@0.05", "tpr@0.01", "f1_best"])
 def test_a_tolerance_is_reached(name: str, tolerance: Any) -> None:

@@ -134,6 +134,7 @@ def test_what_is_common_is_kept_and_the_rest_leaves(
         assert again.n_done == again.n_batches
 
 
+@pytest.mark.slow
 def test_a_change_that_is_stopped_mixes_nothing(tmp_path: Path) -> None:
     run_study(few(tmp_path, [GOOD, KNN]), tmp_path / "out")
     changed = few(tmp_path, [KNN, LOF])

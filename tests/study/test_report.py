@@ -58,6 +58,7 @@ def test_ids_are_unique_and_links_lead_somewhere(page: Page, written: Path) -> N
     assert {*labels} <= {*ids}
 
 
+@pytest.mark.slow
 def test_page_asks_for_nothing_else(page: Page, written: Path) -> None:
     assert not re.search(r"https?:|@import|url\(|<script|<link|<iframe", written.read_text("utf-8"))
     assert page.of("img")

@@ -50,6 +50,7 @@ def test_pictures_have_a_file_of_each_kind(page: Page, written: Path) -> None:
     assert len(names) == len(page.of("img")) == 1 + 2
 
 
+@pytest.mark.slow
 def test_pdf_has_fonts_that_editors_read(
     small_study: StudyTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,7 +106,6 @@ FAILING: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", FAILING)
 @pytest.mark.parametrize("first", [True, False])
 def test_a_report_that_fails_changes_nothing(

@@ -38,7 +38,6 @@ def test_the_results_are_small_and_of_the_whole_study() -> None:
     assert set(np.unique(np.asarray(table["contamination"]))) == {0.0, 0.01, 0.05}
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("group", GROUPS)
 def test_auc_up_to_five_percent_loses_least(group: str) -> None:
     result = losses(group)
@@ -48,7 +47,6 @@ def test_auc_up_to_five_percent_loses_least(group: str) -> None:
     assert all(result[label] < result["auc"] for label in ("auc_w", "auc@0.05", "auc@0.01"))
 
 
-@pytest.mark.one_in(6)
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("contamination", [0.01, 0.05])
 def test_volumes_select_worse_where_training_is_contaminated(

@@ -164,6 +164,7 @@ def test_rows_are_what_plain_code_finds(
         assert row["reason"] == ""
 
 
+@pytest.mark.slow
 def test_tables_hold_every_task_once_and_in_order(config: StudyConfig, study: StudyTables) -> None:
     rows = study.tasks.to_pylist()
     result = [(r["dataset"], r["anomaly_class"], r["contamination"], r["repeat"]) for r in rows]
@@ -188,6 +189,7 @@ def test_tables_hold_every_task_once_and_in_order(config: StudyConfig, study: St
     assert not any(name.endswith("_s") for name in study.tasks.column_names)
 
 
+@pytest.mark.slow
 def test_goix_rows_are_those_of_its_protocol(config: StudyConfig, study: StudyTables) -> None:
     # Each data set once in each setting, with the anomalies of all its classes.
     rows = study.extra["goix"].to_pylist()

@@ -173,7 +173,6 @@ def test_infinite_scores_are_scores(tmp_path: Path) -> None:
     assert 0 < rows["infinite"]["cvol@0.05"] <= 1
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", ["Warns", "Overwrites"])
 def test_odd_detectors_do_no_harm(tmp_path: Path, kind: str) -> None:
     odd = {"name": "odd", "estimator": getattr(study_runs, kind)}

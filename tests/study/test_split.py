@@ -73,6 +73,7 @@ rates = st.sampled_from([0.0, 0.01, 0.05, 0.07, 0.29, 0.3, 1.0])
 limits = st.none() | st.integers(4, 300)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     n=sizes,

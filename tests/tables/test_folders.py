@@ -102,7 +102,6 @@ def test_a_folder_in_a_hidden_one_is_read(tmp_path: Path) -> None:
 # What the names of folders say.
 
 
-@pytest.mark.one_in(2)
 @each_format
 def test_names_of_folders_are_groups(tmp_path: Path, suffix: str) -> None:
     put(tmp_path, f"site=a/part{suffix}")

@@ -52,7 +52,6 @@ GOOD = {
 }
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", list(GOOD))
 def test_integers_go_on_as_other_numbers(tmp_path: Path, kind: str) -> None:
     path = written(tmp_path / "scores.csv", GOOD[kind])

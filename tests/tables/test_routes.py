@@ -113,7 +113,6 @@ def saved(folder: Path, odd: OddTable) -> Path:
     return path
 
 
-@pytest.mark.one_in(9)
 @each_file
 def test_every_way_to_read(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     odd = ODD[name]
@@ -183,7 +182,6 @@ def expected_aucs(odd: OddTable, columns: Columns) -> Iterator[float | None]:
                 yield slow_auc([y[row] for row in rows], [values[row] for row in rows])
 
 
-@pytest.mark.one_in(24)
 @pytest.mark.parametrize("name", [*ODD, *WRONG_TWICE])
 def test_commands_print_the_same(tmp_path: Path, name: str) -> None:
     odd = {**ODD, **WRONG_TWICE}[name]
@@ -214,7 +212,6 @@ def test_commands_print_the_same(tmp_path: Path, name: str) -> None:
         assert values.get("auc") == auc
 
 
-@pytest.mark.one_in(6)
 @each_file
 def test_the_library_evaluates_the_same(tmp_path: Path, name: str) -> None:
     odd = ODD[name]

@@ -33,7 +33,6 @@ def scores(tmp_path_factory: pytest.TempPathFactory) -> Path:
 GROUPED = ("--group", "dataset", "--group", "fold", "--measure", "auc", "--measure", "tpr@0.1")
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("options", [(), ("--ci", *FEW), ("--chance", *FEW)], ids=" ".join)
 @pytest.mark.parametrize("extension", EXTENSIONS)
 def test_tables_of_evaluate_are_read_by_compare_runs(
@@ -79,7 +78,6 @@ def tasks(contaminations: list[float], collections: list[str], classes: list[Any
     return pa.Table.from_pylist(rows)
 
 
-@pytest.mark.one_in(4)
 @pytest.mark.parametrize("extension", EXTENSIONS)
 @pytest.mark.parametrize("contaminations", [[0.0], [0.01, 0.05]])
 @pytest.mark.parametrize("collections", [["uci"], ["uci", "odds"]])

@@ -65,7 +65,6 @@ def options_for(name: str) -> dict[str, Any]:
     return options
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", VALUES)
 @pytest.mark.parametrize("stratified", [True, False])
 def test_a_replicate_is_the_measure_of_the_drawn_rows(name: str, stratified: bool) -> None:
@@ -136,7 +135,7 @@ SEED: dict[str, Any] = (
 )
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
 def test_ends_are_those_of_scipy(level: float) -> None:
     """A difference of two means, whose influences are its own jackknife."""

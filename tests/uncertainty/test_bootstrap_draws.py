@@ -127,7 +127,7 @@ def tpr_at_a_quarter(data: oracles.Rows) -> Fraction:
     return oracles.tpr_at_fpr(data, Fraction(1, 4), "conservative")
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("y", "s"),
     [

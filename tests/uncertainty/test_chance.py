@@ -52,7 +52,6 @@ def agrees(result: ChanceLevel, name: str, values: Vector) -> None:
     assert (result.method, result.n_resamples) == ("exact", 0)
 
 
-@pytest.mark.one_in(6)
 @pytest.mark.parametrize("row", VALUES, ids=lambda row: row.name)
 @pytest.mark.parametrize("ties", SCORES)
 def test_every_choice_of_anomalies(ties: str, row: Any) -> None:
@@ -95,7 +94,6 @@ def test_no_labels_change_the_number_of_alarms() -> None:
     assert math.isnan(result.adjusted)
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "options"),
     [

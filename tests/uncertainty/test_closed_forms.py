@@ -209,7 +209,6 @@ def test_binomial_intervals_have_ends_at_any_level(method: str) -> None:
             assert 0 <= low < k / n < high <= 1
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("rate", sorted(set(TRIALS) - {"f1", "n_flagged"}))
 @pytest.mark.parametrize("threshold", [1, 3, 5.5, 8])
 def test_a_proportion_counts_its_trials(rate: str, threshold: float) -> None:
@@ -261,7 +260,6 @@ def test_the_order_interval_is_the_band_and_its_mirror(sample: Sample, rate: Fra
     assert mirrored.low <= mirrored.value <= mirrored.high
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("method", ["delong", "logit", "bootstrap", "basic", "bca"])
 @pytest.mark.parametrize(("n", "m"), [(2, 2), (2, 50), (3, 7), (20, 20), (41, 1000)])
 def test_perfect_separation_has_a_width(method: Any, n: int, m: int) -> None:

@@ -536,7 +536,6 @@ def test_equal_rankings_require_no_number_of_anomalies() -> None:
     assert result.required_anomalies is None
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("options", [{}, {"method": "permutation"}, {"correction": "bonferroni"}])
 def test_replicates_too_few_for_the_number_of_pairs_are_named(options: dict[str, Any]) -> None:
     """Of 45 pairs none was significant, however large the difference, without a word."""

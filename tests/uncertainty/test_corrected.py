@@ -126,7 +126,6 @@ def test_a_tie_is_a_segment_of_the_observed_curve(
     assert result.high == pytest.approx(max(*ends, result.value), abs=1e-9)
 
 
-@pytest.mark.one_in(8)
 @pytest.mark.parametrize("levels", [5, 8])
 @pytest.mark.parametrize("interpolation", INTERPOLATIONS)
 @pytest.mark.parametrize(("measure", "rate"), [("tpr_at_fpr", 0.05), ("fpr_at_tpr", 0.7)])

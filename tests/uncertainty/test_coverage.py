@@ -361,7 +361,6 @@ def choose(bound: BoundMeasure, n: int, m: int, shift: float) -> tuple[str, floa
     return select_method(bound, count(labels, rng.normal(size=n + m) + shift * labels))
 
 
-@pytest.mark.one_in(4)
 @pytest.mark.parametrize("n", [1, 9, 10, 99, 5000])
 @pytest.mark.parametrize("m", [1, 29, 30, 400, 5000])
 @pytest.mark.parametrize("shift", [-3.0, 1.0, 5.0])

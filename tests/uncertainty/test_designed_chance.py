@@ -34,6 +34,7 @@ def test_a_series_is_compared_with_all_its_shifts() -> None:
     assert drawn.p_value == pytest.approx(result.p_value, abs=0.25)
 
 
+@pytest.mark.slow
 def test_labels_are_exchanged_between_clusters_of_a_size() -> None:
     """Three clusters of two rows and nine of one, each turned: all outcomes are enumerated."""
     clusters = np.array([0, 0, 1, 1, 2, 2, *range(3, 12)])

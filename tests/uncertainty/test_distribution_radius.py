@@ -11,7 +11,6 @@ from fastad.uncertainty.rates.sequences import radius_at_all_times, radius_at_on
 ALPHAS = [0.5, 0.05, 0.025, 1e-3, 1e-9]
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("alpha", ALPHAS)
 @pytest.mark.parametrize("n", [1, 10, 1000, 20_000])
 def test_at_one_time_it_is_not_below_the_exact_quantile(n: int, alpha: float) -> None:

@@ -106,7 +106,6 @@ def test_whole_weights_repeat_rows(design: dict[str, Any]) -> None:
     assert (weighted.n_samples, weighted.n_exceeding) == (repeated.n_samples, repeated.n_exceeding)
 
 
-@pytest.mark.one_in(4)
 @pytest.mark.filterwarnings("ignore:with .* (blocks|clusters) of equal size")
 @pytest.mark.parametrize(
     "design", [{"clusters": CLUSTERS}, {"blocks": 8}, {"blocks": "auto"}, {"sample_weight": REAL}]

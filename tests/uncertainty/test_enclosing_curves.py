@@ -61,7 +61,6 @@ def test_all_measures_that_rise_with_the_curve_are_tried() -> None:
     assert {bind(key, {}).measure.name for key in RISING} == declared
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("key", RISING)
 @given(st.lists(st.booleans(), min_size=4, max_size=14), st.data())
 def test_a_higher_curve_has_no_worse_value(
@@ -135,7 +134,6 @@ def test_one_rate_gives_the_interval_of_clopper_and_pearson() -> None:
     assert high == pytest.approx(beta.ppf(0.975, 21, 20), abs=0.012)
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("key", [key for key in RISING if has_fiducial(bind(key, {}))])
 @given(st.data())
 def test_the_lower_curve_is_no_better_than_the_upper(key: str, data: st.DataObject) -> None:

@@ -160,7 +160,6 @@ HYBRIDS = [
 ]
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("measure", HYBRIDS, ids=lambda x: x["measure"])
 def test_the_ends_are_those_of_both_intervals_squared_and_added(measure: dict[str, Any]) -> None:
     a, b = sample(1, 40, 60, 1.5), sample(2, 50, 45, 0.8)
@@ -177,7 +176,6 @@ def test_the_ends_are_those_of_both_intervals_squared_and_added(measure: dict[st
             assert (alone.low, alone.high) == (first.low, first.high)
 
 
-@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     ("measure", "method"),
     [({"measure": "ap"}, "delong"), *((measure, "hybrid") for measure in HYBRIDS)],
@@ -347,7 +345,6 @@ def test_exchanged_samples_have_the_negative_difference(method: Any) -> None:
     assert back.p_value == pytest.approx(there.p_value, abs=tolerance)
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("method", ["hybrid", "bootstrap", "permutation"])
 def test_threads_do_not_change_a_bit(method: Any) -> None:
     a, b = sample(1, 40, 60, 1.2), sample(2, 50, 45, 0.8)

@@ -112,7 +112,6 @@ def test_every_measure_with_influences_is_tried() -> None:
     assert {name for name, _ in [*OPTIONS, *CUTS]} == set(INFLUENCES)
 
 
-@pytest.mark.one_in(4)
 @pytest.mark.parametrize("ties", ["none", "some", "heavy", "first"])
 @pytest.mark.parametrize(("name", "options"), OPTIONS)
 def test_influences_are_derivatives(name: str, options: dict[str, Any], ties: str) -> None:
@@ -286,7 +285,6 @@ def test_partial_influences_add_up() -> None:
         assert total == pytest.approx(whole[of_class], abs=1e-14)
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("name", "options"), OPTIONS)
 def test_variance_and_acceleration_by_rows(name: str, options: dict[str, Any]) -> None:
     y, s = data("some")

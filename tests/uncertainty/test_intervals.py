@@ -146,7 +146,6 @@ def test_no_confidence_level_is_printed_as_all(level: float, text: str) -> None:
     assert f"({text}, " in str(result)
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("method", ["combined", "fiducial", "logit"])
 @pytest.mark.parametrize(("n", "m"), [(5, 500), (20, 100), (100, 1000), (300, 300)])
 @pytest.mark.parametrize("prevalence", [None, 0.01])
@@ -235,7 +234,6 @@ def test_a_label_is_a_name_with_its_operating_point(
         assert one == fastad.interval(Y, S, measure=name, method="bootstrap", rng=4, **options)
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "name", sorted(name for name, row in MEASURES.items() if row.kind == "value")
 )
@@ -485,7 +483,6 @@ def test_another_prevalence_has_an_interval_that_is_valid_for_any_size(
         fastad.interval(HALVES, MIXED, measure="f1_best", prevalence=0.03, rng=0, n_resamples=50)
 
 
-@pytest.mark.one_in(4)
 @pytest.mark.parametrize("level", [1 - 2**-53, 1e-9, Fraction(10**20 - 1, 10**20)])
 @pytest.mark.parametrize("scores", [PERFECT, PERFECT[::-1], MIXED, [0] * 60])
 @pytest.mark.parametrize("method", ["delong", "logit", "newcombe", "bootstrap", "basic", "bca"])

@@ -204,7 +204,6 @@ def test_a_p_value_does_not_print_as_0() -> None:
     assert "95 % interval, unadjusted" in str(every)
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("method", "measure"), METHODS_OF_MEASURES)
 def test_exchanged_detectors_have_the_opposite_difference(method: Any, measure: str) -> None:
     y, scores = correlated_detectors(3, 15, 25, [0.5, 1.5])
@@ -221,7 +220,6 @@ def test_exchanged_detectors_have_the_opposite_difference(method: Any, measure: 
     assert one.summary.split(" ")[0] != other.summary.split(" ")[0] or not one.is_significant
 
 
-@pytest.mark.one_in(4)
 @pytest.mark.parametrize("measure", ["auc", "ap", "tpr@0.1", "eer", "f1_best"])
 @pytest.mark.parametrize("stratified", [True, False])
 def test_bootstrapped_differences_share_their_replicates(measure: str, stratified: bool) -> None:

@@ -62,7 +62,6 @@ def probability(path: tuple[int, ...], p: Fraction) -> Fraction:
     return p**k * (1 - p) ** (len(path) - k)
 
 
-@pytest.mark.one_in(6)
 @pytest.mark.parametrize("alternative", ["greater", "less", "two-sided"])
 @pytest.mark.parametrize("rate", [Fraction(1, 64), Fraction(3, 4)])
 def test_the_capital_is_that_of_the_bets_and_its_expected_value_is_1(

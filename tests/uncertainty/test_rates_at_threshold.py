@@ -67,7 +67,6 @@ def ends(measure: str, tp: int, fp: int) -> tuple[float, float] | None:
     return result.low, result.high
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("measure", "tpr", "fpr"), [
     (measure, tpr, fpr)
     for measure in ("f1", "precision")

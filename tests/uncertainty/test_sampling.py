@@ -496,7 +496,6 @@ def test_detectors_of_support_are_compared_within_blocks() -> None:
     assert result.sampling.kind == "blocks"
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("n_clusters", "key", "has_note"),
     [

@@ -76,7 +76,6 @@ def test_the_expected_value_over_all_paths_is_1(p: Fraction) -> None:
         assert computed @ np.array(paths, float) == pytest.approx(1, abs=1e-12)
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("k", "n"), COUNTS)
 @pytest.mark.parametrize("factor", [1 - 1e-5, 1 + 1e-8, 1.2])
 def test_the_mixture_keeps_its_digits(k: int, n: int, factor: float) -> None:
@@ -86,7 +85,6 @@ def test_the_mixture_keeps_its_digits(k: int, n: int, factor: float) -> None:
     assert computed == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("k", "n"), COUNTS)
 @pytest.mark.parametrize("alpha", [0.5, ALPHA, 1e-9])
 def test_intervals_end_where_the_mixture_reaches_its_limit(k: int, n: int, alpha: float) -> None:

@@ -26,7 +26,6 @@ def sample(
     return labels, rng.normal(size=labels.shape[0]) + 4 * labels
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("shape", [-0.4, -0.1, 0.0, 0.2, 0.7, 1.5])
 @pytest.mark.parametrize("n", [50, 100, 2000])
 def test_fits_are_those_of_the_highest_likelihood(shape: float, n: int) -> None:
@@ -39,7 +38,6 @@ def test_fits_are_those_of_the_highest_likelihood(shape: float, n: int) -> None:
     assert fitted.log_likelihood - n * math.log(fitted.unit) == pytest.approx(value, rel=1e-9)
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("ratio", [2.0, 30.0, 1000.0])
 def test_bounds_are_those_of_the_profile_likelihood(seed: int, ratio: float) -> None:

@@ -38,7 +38,6 @@ def relative_errors(levels: LevelSets, masses: list[float]) -> dict[float, float
     return results
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("method", ["sobol", "splitting"])
 def test_in_two_features_all_methods_find_what_counting_finds(method: Any) -> None:
     X = normal(1000, 2)

@@ -246,7 +246,6 @@ def test_less_volume_or_more_levels_is_never_worse(scored: Scored) -> None:
 # All ways of ordering.
 
 
-@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", KINDS)
 def test_at_any_level_no_set_exceeds_the_curve_and_one_reaches_it(kind: str) -> None:
     curve = curve_of(large(kind, 90_000, 140_000), 3.0)

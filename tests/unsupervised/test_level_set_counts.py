@@ -40,7 +40,6 @@ def sorted_counts(scored: Scored) -> tuple[Array, Array]:
     )
 
 
-@pytest.mark.one_in(8)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("n", "m"),

@@ -110,7 +110,6 @@ def test_the_summary_is_of_both(
     assert content["contradictions"] == [list(pair) for pair in result.contradictions()]
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("em", "mv"),
     list(itertools.product([A_BEST, B_BEST, C_WORST, A_WORST, A_B_C, C_B_A], repeat=2)),
