@@ -42,6 +42,7 @@ UNREAD = 128 + 13  # SIGPIPE, which Windows lacks
 # command that has none of them has one of the argument's own name.
 _PARAMETERS: Mapping[str, Sequence[str]] = {
     "group_columns": ("group",),
+    "groups": ("group",),
     "higher_is_better": ("higher_is_better", "lower_is_better"),
     "label_column": ("label",),
     "measure": ("by",),
@@ -117,7 +118,9 @@ def handle_errors(
         except TableError as error:
             raise _failure(_with_options(str(error)), wrong_data) from None
         except _LocatedError as located:
-            option = _option_for(located.error, options)
+            # The values of a column, which an option only names, are data.
+            is_option = getattr(located.error, "item", None) not in located.columns
+            option = _option_for(located.error, options) if is_option else None
             if option is not None:
                 raise _bad_option(located.error, option) from None
             raise _failure(_message_on_data(located), wrong_data) from None

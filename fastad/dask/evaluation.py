@@ -113,8 +113,8 @@ def evaluate(
     check_flag(exact, "exact")
     n_bytes = check_memory(memory)
     bound = measures_to_bound(measures, fpr, score_range)
-    grouping = check_group_columns(group_columns)
     parts = check_parts(kind_columns, segment_columns, overlap, events_per_day)
+    grouping = check_group_columns(group_columns, parts)
     table = PartitionedTable(source)
     others = check_other_columns(table, label_column, grouping, parts)
     if parts is not None:

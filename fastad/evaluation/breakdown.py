@@ -14,6 +14,11 @@ from fastad.evaluation.operating_point import OperatingPoint, plain_text
 if TYPE_CHECKING:
     from fastad.uncertainty.rates.group_rates import RateComparison
 
+# Columns of frames beside the groups, the detector and the measures.
+PART_COLUMNS = (
+    *("fpr", "threshold", "of", "part", "name", "n_samples", "n_events", "value", "low", "high"),
+    *("p_value", "alarms_per_day"),
+)
 _MAX_PRINTED = 20
 _HEADS = {"kind": ("anomalies", "flagged", "tpr"), "segment": ("normals", "flagged", "fpr")}
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -38,13 +38,13 @@ from fastad._core.types import (
 from fastad.errors import InvalidInputError
 from fastad.evaluation.chosen_thresholds import check_pair, with_chosen_thresholds
 from fastad.evaluation.detector import EvaluationRequest, evaluate_detector
-from fastad.evaluation.groups import GroupedEvaluation, evaluate_groups
+from fastad.evaluation.groups import GroupedEvaluation, evaluate_groups, names_beside_groups
 from fastad.evaluation.parts import Parts, check_part_options
 from fastad.evaluation.results import Evaluation
 from fastad.measures.contamination import check_contamination, corrected
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import listed_measures, table_measures
-from fastad.ordering.groups import make_groups
+from fastad.ordering.groups import check_group_names, make_groups
 from fastad.ordering.labels import NAN_POLICIES, Table, check_labels, named_scores
 from fastad.ordering.membership import Overlap, check_membership
 
@@ -334,17 +334,16 @@ def evaluate(
                 if part is not None
             }
             request = replace(request, parts=Parts(members, level, points, events))
+        names_of_detectors = [name for name, _ in detectors]
         if own_measures:
-            _check_names(own_measures, [name for name, _ in detectors])
-        if threshold_from is not None:
-            request = with_chosen_thresholds(request, threshold_from, dict(detectors), pos_label)
+            _check_names(own_measures, names_of_detectors)
+        columns: dict[str, Any] = {}
         if groups is not None:
             columns = dict(table_columns(groups, "groups") or [("group", groups)])
-            if "detector" in columns and len(detectors) > 1:
-                raise InvalidInputError(
-                    "groups must not be called 'detector' beside several detectors, whose names "
-                    f"they would replace; found {len(detectors)} detectors"
-                )
+            check_group_names(columns, names_beside_groups(names_of_detectors, request), "groups")
+        if threshold_from is not None:
+            request = with_chosen_thresholds(request, threshold_from, dict(detectors), pos_label)
+        if columns:
             runs = make_groups(columns, labels)
             n_runs = len(detectors) * (runs.starts.shape[0] - 1)
             request = _with_progress(request, report, n_runs, n_resamples)

@@ -16,7 +16,7 @@ from fastad._core.threads import thread_map
 from fastad._core.types import ArrayLike, ScoreVector
 from fastad._kernels.ordering.groups import twice_areas
 from fastad.errors import InvalidInputError
-from fastad.evaluation.breakdown import Breakdown
+from fastad.evaluation.breakdown import PART_COLUMNS, Breakdown
 from fastad.evaluation.detector import (
     EvaluationRequest,
     evaluate_measures,
@@ -43,7 +43,7 @@ from fastad.evaluation.results import (
     breakdown_of,
     columns_of,
 )
-from fastad.evaluation.summary import Summary, summarize
+from fastad.evaluation.summary import STATISTICS, Summary, summarize
 from fastad.ordering.counts import count_values
 from fastad.ordering.groups import GroupOrder, Groups, group_blocks, order_groups
 from fastad.ordering.labels import Labels, check_scores, rows_with_score, score_name
@@ -98,8 +98,8 @@ class GroupedEvaluation(TableResult, NamedParts[Any, Evaluation]):
         # what the columns "unresolved" and "contamination" say.
         _, left_out = self._split_keys()
         unprinted = {f"{key}{of}" for key in left_out for of in ("", *SUFFIXES)}
-        unprinted = (unprinted | {"unresolved", "contamination"}) - self._columns.keys()
-        marked = set(self.measure_keys) - self._columns.keys()
+        unprinted |= {"unresolved", "contamination"}
+        marked = self.measure_keys
         values = {f"{key}{of}" for key in marked for of in ("", *SUFFIXES)} | {"tied_fraction"}
         runs = self._runs()
         for column in self._declare_columns():
@@ -156,7 +156,7 @@ class GroupedEvaluation(TableResult, NamedParts[Any, Evaluation]):
             name: [value for value in values for _ in range(n_detectors)]
             for name, values in self._columns.items()
         }
-        # Groups come first; a group named "detector" replaces the names of the scores.
+        # A group named "detector" replaces the name of the scores.
         return frame_columns({**groups, **columns_of(runs), **groups})
 
     def _content(self) -> dict[str, Any]:
@@ -194,10 +194,8 @@ class GroupedEvaluation(TableResult, NamedParts[Any, Evaluation]):
         columns = self.to_columns()
         kept = [name for name in self._columns if over is not None and name != over]
         by = {name: columns[name] for name in dict.fromkeys([*kept, "detector"]) if name != over}
-        runs = self._runs()
-        # Not of the columns, where a group may have the name of a measure.
-        values = {key: [run[key] for run in runs] for key in self.measure_keys}
-        unresolved = [run.unresolved.keys() for run in runs]
+        values = {key: columns[key] for key in self.measure_keys}
+        unresolved = [run.unresolved.keys() for run in self._runs()]
         return summarize(by, values, unresolved, self.notes)
 
     def _split_keys(self) -> tuple[list[str], list[str]]:
@@ -206,6 +204,16 @@ class GroupedEvaluation(TableResult, NamedParts[Any, Evaluation]):
     def _runs(self) -> list[DetectorEvaluation]:
         """Return the detectors of each group, one group after the other."""
         return list(chain.from_iterable(self._parts.values()))
+
+
+def names_beside_groups(detectors: Sequence[str], request: EvaluationRequest) -> set[str]:
+    """Return the names of columns that results have, other than the columns of groups."""
+    empty = without_scores(detectors[0], 0, request.of_detector(detectors[0]))
+    names = {*columns_of([empty]), "n_runs"}
+    names |= {f"{key}{of}" for key in empty for of in (*SUFFIXES, *STATISTICS)}
+    names |= set() if request.parts is None else {*PART_COLUMNS}
+    # The groups of a long table name the detectors, whose scores are in one column.
+    return names if len(detectors) > 1 else names - {"detector"}
 
 
 def evaluate_groups(

@@ -12,6 +12,9 @@ from fastad._core.types import FloatVector, IntVector
 from fastad.evaluation.notes import UNRESOLVED
 from fastad.measures.requests import read_key
 
+# Endings of the columns of a measure.
+STATISTICS = ("_mean", "_std", "_undefined", "_unresolved")
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Summary(ShortRepr, TableResult):
@@ -77,10 +80,9 @@ class Summary(ShortRepr, TableResult):
             if key in (printed or self.mean):
                 cells = [_cell(self, key, i) for i in range(len(self.n_runs))]
                 yield Column(None, cells, str, key, self._marks(key))
-            yield Column(f"{key}_mean", self.mean[key])
-            yield Column(f"{key}_std", self.std[key])
-            yield Column(f"{key}_undefined", self.n_undefined[key])
-            yield Column(f"{key}_unresolved", self.n_unresolved[key])
+            numbers = self.mean, self.std, self.n_undefined, self.n_unresolved
+            for statistic, by_key in zip(STATISTICS, numbers, strict=True):
+                yield Column(f"{key}{statistic}", by_key[key])
 
 
 def summarize(

@@ -1,6 +1,6 @@
 """Groups of rows: from columns of names or numbers to codes, and rows group by group."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -62,6 +62,15 @@ class Groups:
         if self.codes is not None:
             codes = as_readonly((np.cumsum(sizes > 0) - 1)[self.codes[kept]])
         return Groups(columns, as_readonly(starts), codes), present
+
+
+def check_group_names(names: Iterable[str], taken: Collection[str], argument: str) -> None:
+    """Refuse groups that are called as other columns of the result, which they would replace."""
+    for name in names:
+        if name in taken:
+            raise InvalidInputError(
+                f"{argument} must not name columns that the result has; found {name!r}"
+            )
 
 
 def make_groups(columns: Mapping[str, Any], labels: Labels) -> Groups:

@@ -202,6 +202,17 @@ def test_misuse_is_told_from_wrong_data(
     assert message in error_of("evaluate", path, "--score", "near", *arguments, code=code)
 
 
+@pytest.mark.parametrize("options", [(), ("--memory", "64MB")], ids=["in memory", "in batches"])
+def test_a_name_of_a_group_that_is_taken_is_wrong_usage(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    path = tmp_path / "table.csv"
+    pd.DataFrame(TABLE).rename(columns={"dataset": "detector"}).to_csv(path, index=False)
+    message = error_of("evaluate", path, *SCORES, "--group", "detector", *options, code=2)
+    assert "--group" in message
+    assert "must not name columns that the result has; found 'detector'" in message
+
+
 def test_a_range_of_scores_reaches_the_measures_that_scale(path: Path) -> None:
     out = run(path, "--score", "near", "--measure", "auc_rp", "--score-range", "-9", "9", "--json")
     (near,) = json.loads(out)["detectors"]

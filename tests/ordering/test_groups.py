@@ -241,10 +241,25 @@ def test_a_detector_among_the_groups_names_the_rows() -> None:
     columns = result.to_columns()
     assert list(columns)[:2] == ["fold", "detector"]
     assert columns["detector"] == ["a", "b"] * len(np.unique(FOLD))
-    with pytest.raises(InvalidInputError, match=r"'detector' beside several .* found 2 detectors"):
-        fastad.evaluate(Y, {"a": SCORES["a"], "b": SCORES["b"]}, groups={"detector": FOLD})
     wide = fastad.evaluate(Y, SCORES, groups=FOLD, measures=["auc"])
     assert columns["auc"] == wide.to_columns()["auc"]
+
+
+def test_groups_are_not_named_as_other_columns_of_the_result() -> None:
+    """All columns of tables, of summaries and of the rates of kinds."""
+    y, fold, kinds = np.arange(24) % 2, np.arange(24) // 12, np.tile(["p", "q"], 12)
+    scores: Any = {"a": np.arange(24), "b": -y}
+    options: Any = {"measures": ["auc", "tpr@0.5"]}
+    result = fastad.evaluate(y, scores, groups=fold, confidence_level=0.9, **options)
+    rates = fastad.evaluate(y, scores, kinds=kinds, **options).breakdown
+    assert rates is not None
+    names = {*result.to_columns(), *result.summary().to_columns()} - {"group"}
+    for parts, columns in ((None, names), (kinds, rates.to_columns())):
+        for name in columns:
+            match = f"groups must not name columns that the result has; found '{name}'"
+            with pytest.raises(InvalidInputError, match=match) as refused:
+                fastad.evaluate(y, scores, groups={name: fold}, kinds=parts, **options)
+            assert refused.value.argument == "groups"
 
 
 def test_a_summary_is_mean_and_deviation_over_the_column() -> None:

@@ -400,6 +400,12 @@ def test_groups_are_not_named_as_columns_of_the_result(tmp_path: Path) -> None:
     path = save(tmp_path / "scores.csv", {"y": [0, 1], "s": [1, 2], "detector": ["p", "q"]})
     with pytest.raises(InvalidInputError, match="columns that the result has; found 'detector'"):
         streaming.evaluate(path, score_columns="s", group_columns="detector")
+    parts: dict[str, Any] = {"kind_columns": "s", "confidence_level": 0.9}
+    result = streaming.evaluate(path, score_columns="s", measures=["auc"], **parts)
+    assert result.breakdown is not None
+    for name in {*result.to_columns(), *result.breakdown.to_columns()}:
+        with pytest.raises(InvalidInputError, match=f"the result has; found '{name}'"):
+            streaming.evaluate(path, score_columns="s", group_columns=name, **parts)
 
 
 def test_a_file_by_two_paths_is_read_once(tmp_path: Path) -> None:

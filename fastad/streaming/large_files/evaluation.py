@@ -25,8 +25,9 @@ from fastad._tables.detectors import find_detectors
 from fastad._tables.errors import RereadError, TableError
 from fastad._tables.table import Batch, Table
 from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.evaluation.breakdown import PART_COLUMNS
 from fastad.measures.measure import BoundMeasure, MeasureLike
-from fastad.ordering.groups import in_order
+from fastad.ordering.groups import check_group_names, in_order
 from fastad.ordering.labels import check_labels
 from fastad.ordering.membership import Overlap
 from fastad.streaming.large_files.counts import cells_of, is_counts, read_counts
@@ -246,9 +247,9 @@ def evaluate(
         raise InvalidTypeError(f"folder must be a path; found {short_repr(folder)}")
     if folder is not None and not Path(folder).is_dir():
         raise InvalidInputError(f"folder must be a folder that exists; found {folder}")
-    grouping = check_group_columns(group_columns)
     intervals = check_intervals(confidence_level, n_resamples, rng)
     parts = check_parts(kind_columns, segment_columns, overlap, events_per_day, confidence_level)
+    grouping = check_group_columns(group_columns, parts)
     if parts is not None:
         bound = add_thresholds(bound, fpr)
     passes = partial(by_passes, bound, n_bytes, exact=exact, intervals=intervals)
@@ -457,14 +458,11 @@ def split(batch: Batch, group_columns: Sequence[str]) -> Iterator[tuple[Any, Any
         yield names if len(names) > 1 else names[0], order[bounds[i] : bounds[i + 1]]
 
 
-def check_group_columns(value: object) -> list[str]:
+def check_group_columns(value: object, parts: PartColumns | None) -> list[str]:
     """Return the columns of groups; refuse names that the result has for columns of its own."""
     names = [] if value is None else distinct_names(value, "group_columns")
-    for name in ("detector", "measure", "value", "low", "high"):
-        if name in names:
-            raise InvalidInputError(
-                f"group_columns must not name columns that the result has; found {name!r}"
-            )
+    taken = ["detector", "measure", "value", "low", "high", "interval_low", "interval_high"]
+    check_group_names(names, [*taken, *(PART_COLUMNS if parts else ())], "group_columns")
     return names
 
 
