@@ -165,15 +165,22 @@ class Table:
         names = np.array(self.group_names(column, distinct.tolist()))
         return values if names.dtype.kind == "U" else names[codes]
 
-    def check_no_nan(self, values: AnyVector, *, name: str, rows: IntVector) -> None:
-        """Refuse missing numbers in some rows of a column that has been read; name the first."""
-        if values.dtype.kind == "f" and (missing := np.isnan(values)).any():
-            row = int(rows[np.argmax(missing)])
+    def numbers_in(self, rows: IntVector, values: Any, name: str) -> AnyVector:
+        """Return some rows of a column of numbers that has been read; name the first missing one.
+
+        The others may be missing, of which integers beyond 2^53 are an array of Arrow's.
+        """
+        try:
+            chosen = values[rows] if isinstance(values, np.ndarray) else values.take(rows)
+            return convert(chosen, Numbers())  # type: ignore[no-any-return]
+        except CellError as error:
+            row = int(rows[error.row])
             ends = np.cumsum(self._sizes)
             number = int(np.searchsorted(ends, row, side="right"))
             file = self._files[number]
             with located(str(file.path), name, file.where):
-                raise CellError(row - int(ends[number]) + self._sizes[number], MISSING_VALUE)
+                row += self._sizes[number] - int(ends[number])
+                raise CellError(row, MISSING_VALUE) from None
 
     def check_unchanged(self) -> None:
         """Check that no file was written since the table was opened."""

@@ -28,7 +28,8 @@ class ScoredRows:
 
     Labels are 1 for an anomaly, and None of an old table without them; ``columns`` are slices,
     clusters, weights and ids, ``names`` all columns of the table, and ``given`` those in use of a
-    table in memory as they are, with the index of pandas. ``check`` refuses scores that are NaN.
+    table in memory as they are, with the index of pandas. ``choose`` returns scores in some rows,
+    and refuses those that are NaN.
     """
 
     labels: Any
@@ -36,7 +37,7 @@ class ScoredRows:
     columns: Mapping[str, AnyVector]
     names: Sequence[str]
     given: Mapping[str, Any]
-    check: Callable[..., None]
+    choose: Callable[[IntVector, Any], AnyVector]
 
     @property
     def n_rows(self) -> int:
@@ -54,9 +55,8 @@ class ScoredRows:
 
     def checked(self, rows: IntVector) -> "ScoredRows":
         """Return some of the rows of a table; refuse scores that are NaN, and name the first."""
-        part = self.part(rows)
-        self.check(part.scores[0], rows=rows)
-        return part
+        part = replace(self, scores=[]).part(rows)
+        return replace(part, scores=[self.choose(rows, scores) for scores in self.scores])
 
 
 def read_rows(source: Any, argument: str, policy: Policy, *, needs_labels: bool) -> ScoredRows:
@@ -84,7 +84,7 @@ def read_rows(source: Any, argument: str, policy: Policy, *, needs_labels: bool)
         values = {name: np.asarray(in_memory[name]) for name in others}
         title = f"{argument}[{score!r}]"
         values[score] = real_vector(in_memory[score], title)
-        check = partial(check_no_nan, name=title)
+        choose: Callable[..., AnyVector] = partial(_chosen, name=title)
         if label in needed:
             weights = in_memory[policy.weights] if policy.weights in others else None
             values[label] = _labels(in_memory[label], weights, policy)
@@ -94,14 +94,20 @@ def read_rows(source: Any, argument: str, policy: Policy, *, needs_labels: bool)
         table.check([*needed, *others], argument)
         parts = policy.part_columns
         roles: dict[str, Role] = {name: Names(may_miss=name in parts) for name in others}
-        check = partial(table.check_no_nan, name=score)
+        choose = partial(table.numbers_in, name=score)
         roles |= {str(policy.weights): Numbers()} if policy.weights in others else {}
         roles[score] = Numbers(may_miss=policy.weights is not None)
         roles |= {name: Labels(policy.pos_label) for name in needed[1:]}
         values, given = table.read(roles), {}
         values |= {name: table.named(name, values[name]) for name in others}
     columns = {name: values[name] for name in others}
-    return ScoredRows(values.get(label), [values[score]], columns, names, given, check)
+    return ScoredRows(values.get(label), [values[score]], columns, names, given, choose)
+
+
+def _chosen(rows: IntVector, scores: AnyVector, name: str) -> AnyVector:
+    chosen = scores[rows]
+    check_no_nan(chosen, name, rows)
+    return chosen
 
 
 def _labels(labels: Any, weights: Any, policy: Policy) -> LabelVector:

@@ -383,6 +383,27 @@ def test_scores_of_weight_zero_may_be_missing_and_labels_in_memory_any(
         fastad.gate(policy, new, worse)
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_large_integers_of_weight_zero_may_be_missing(kind: str, tmp_path: Path) -> None:
+    """Neighbours beyond 2^53 share a float, so that integers with gaps have no type of NumPy's."""
+    w = np.where(np.arange(N) % 100 == 7, 0, 1)
+    policy = {"id": "id", "weights": "w", "require": [MARGIN]}
+    ranks = (2**60 + np.argsort(np.argsort(scores)) for scores in (NEW, OLD))
+    tables = [pl.DataFrame(table(each, w=w)) for each in ranks]
+    kept = [each.filter(pl.col("w") == 1) for each in tables]
+    gap = pl.when(pl.col("w") == 1).then("score").alias("score")
+    wrong = pl.when(pl.col("id") != 5).then("score").alias("score")
+    paths = [tmp_path / f"{name}.{kind}" for name in ("new", "old", "wrong")]
+    frames = [tables[0].with_columns(gap), tables[1].with_columns(gap)[::-1]]
+    for path, each in zip(paths, [*frames, frames[0].with_columns(wrong)], strict=True):
+        getattr(each, f"write_{kind}")(path)
+    new, old, worse = paths
+    assert fastad.gate(policy, new, old).rows == fastad.gate(policy, *kept).rows
+    row = "line 7" if kind == "csv" else "row 5"
+    with pytest.raises(InvalidInputError, match=f"column 'score', {row}: the value is missing"):
+        fastad.gate(policy, worse, old)
+
+
 @pytest.mark.parametrize("weight", [0.0, -1.0, np.where(Y == 1, 0.0, 1.0)])
 def test_weights_of_a_paired_old_table_do_not_count(weight: Any) -> None:
     own = np.full(N, weight)

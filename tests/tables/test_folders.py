@@ -72,7 +72,7 @@ def test_a_missing_number_is_named_by_its_file(tmp_path: Path, suffix: str, wher
     table, rows = Table(tmp_path), np.arange(1, 8)
     values = table.read({"s": Numbers(may_miss=True)})["s"]
     with pytest.raises(TableError, match=rf"b\{suffix}: column 's', {where}: the value is missing"):
-        table.check_no_nan(values[rows], name="s", rows=rows)
+        table.numbers_in(rows, values, "s")
 
 
 @each_format
