@@ -291,7 +291,9 @@ def _estimate(
         # By the end towards 0: the lower one of a positive difference.
         p_value = spread.p_value(abs(value) / error if error else math.inf, -np.sign(value))
     note = None
-    if error and n_anomalies < _FEW_ANOMALIES:
+    if error and n_anomalies == labels.label.shape[0]:
+        note = "no label is a normal sample, and nothing is known of their scores"
+    elif error and n_anomalies < _FEW_ANOMALIES:
         note = f"{n_anomalies} of the labels are anomalies, fewer than {_FEW_ANOMALIES}"
     elif error and spread.df < _FEW_ROWS:
         note = f"few rows decide: {spread.df:.2g} degrees of freedom, fewer than {_FEW_ROWS}"

@@ -182,6 +182,14 @@ def test_without_anomalies_a_measure_is_undefined_and_the_missed_are_bounded() -
     assert missed.sequence_high == pytest.approx(math.log(40) / -math.log(0.9), abs=2)
 
 
+def test_without_normal_labels_a_note_says_so() -> None:
+    scores = np.random.default_rng(4).normal(size=1000)
+    drawn = draw(design(scores, budget=50, target="auc"), rng=0).with_labels(np.ones(50))
+    found = estimate(scores, drawn, target=["auc", "fpr@threshold1"])
+    for target in ("auc score", "fpr@threshold1 score"):
+        assert f"{target}: no label is a normal sample" in str(found)
+
+
 @loop("n_found, fraction", [(0, 0.1), (3, 0.05), (40, 0.5)])
 def test_missed_bound_of_uniform_rows_is_exact(n_found: int, fraction: float) -> None:
     bound = n_found + missed_bound_if_uniform(n_found, fraction, 10**6, 0.05)
