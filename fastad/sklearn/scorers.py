@@ -12,7 +12,7 @@ from inspect import Parameter, Signature
 from typing import Any, Generic, TypeVar
 
 from fastad._core.arrays import check_rows
-from fastad._core.parameters import check_choice, check_range, check_rates
+from fastad._core.parameters import check_choice, check_range, check_rates, refused
 from fastad._core.types import ArrayLike, Label, Point, Points, ScoreVector
 from fastad.detectors.orientation import (
     RESPONSE_METHODS,
@@ -193,6 +193,7 @@ class MeasureScorer(Scorer[float]):
 
     def _check_options(self) -> None:
         self._declaration.check(self.options)
+        _check_direction(self._declaration, "measure", "be one")
 
     def _measure(self, y_true: ArrayLike, scores: ScoreVector, weight: ArrayLike | None) -> float:
         measure = self._declaration
@@ -227,6 +228,8 @@ class EvaluationScorer(Scorer[dict[str, float]]):
         score = 0.0 if score_range is None else float(sum(check_range(score_range)) / 2)
         with suppress(UndefinedMeasureError):
             evaluate([0, 1], [score, score], **self.options)
+        for bound in self._bound():
+            _check_direction(bound.measure, "measures", "be ones")
 
     def _measure(
         self, y_true: ArrayLike, scores: ScoreVector, weight: ArrayLike | None
@@ -253,6 +256,12 @@ class EvaluationScorer(Scorer[dict[str, float]]):
 def factory_name(measure: str) -> str:
     """Return the name of the function that makes scorers of a measure."""
     return f"{measure}_scorer"
+
+
+def _check_direction(measure: Measure[Any], argument: str, kind: str) -> None:
+    """Refuse a measure without better values, of which a search would take the largest."""
+    if measure.higher_is_better is None:
+        raise refused(argument, f"{kind} of which more, or less, is better", measure.name)
 
 
 def _higher_is_better(measure: Measure[Any], value: float) -> float:

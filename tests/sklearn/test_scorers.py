@@ -229,6 +229,19 @@ def test_bad_options_are_refused_before_any_fit(
         getattr(scorers, f"{name}_scorer")(**options)
 
 
+def test_a_measure_without_better_values_has_no_scorer() -> None:
+    """Of numbers of flagged samples a search would take the largest."""
+    share = fastad.measures.from_counts(
+        "share", lambda tp, fp, n, m: fp / m, at="k", higher_is_better=None
+    )
+    for measure, name in (("flagged@threshold0.5", "n_flagged"), (share, "share")):
+        message = f"must be ones? of which more, or less, is better; found {name}$"
+        with pytest.raises(fastad.InvalidInputError, match=f"measure {message}"):
+            scorers.measure_scorer(measure)
+        with pytest.raises(fastad.InvalidInputError, match=f"measures {message}"):
+            scorers.evaluation_scorer(measures=["auc", measure])
+
+
 def test_checking_options_does_not_advance_a_generator() -> None:
     rng = np.random.default_rng(0)
     before = rng.bit_generator.state
