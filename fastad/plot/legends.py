@@ -6,7 +6,12 @@ from numbers import Integral
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from fastad.evaluation.notes import UNRESOLVED, line_of_unresolved
+from fastad.evaluation.notes import (
+    UNRESOLVED,
+    line_of_contamination,
+    line_of_thresholds,
+    line_of_unresolved,
+)
 from fastad.evaluation.results import DetectorEvaluation
 from fastad.uncertainty.results import Interval
 
@@ -44,7 +49,8 @@ def legend_labels(
     """Return the label of each detector: its name, its values, and more text.
 
     Values of too few samples are marked, and a footnote below the last label explains the mark;
-    it also covers the ``unresolved`` values of the other texts, and whether those are exact.
+    it also covers the ``unresolved`` values of the other texts, and whether those are exact. Others
+    say what values are corrected for, and which thresholds were chosen elsewhere.
     """
     labels = {}
     for name in detectors:
@@ -55,9 +61,14 @@ def legend_labels(
         [*map(_unresolved_of, results), *unresolved],
         is_exact=is_exact or any(map(_intervals_of, results)),
     )
+    for each in results:
+        if isinstance(each, DetectorEvaluation):
+            notes += line_of_contamination(each.contamination)
+            notes += line_of_thresholds(each.chosen_elsewhere)
     if notes:
         last = list(labels)[-1]
-        labels[last] = "\n".join([labels[last], *wrap(notes[0], _FOOTNOTE_WIDTH)])
+        lines = (line for note in dict.fromkeys(notes) for line in wrap(note, _FOOTNOTE_WIDTH))
+        labels[last] = "\n".join([labels[last], *lines])
     return labels
 
 

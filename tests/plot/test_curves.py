@@ -61,6 +61,17 @@ def test_numbers_of_samples_are_integers_in_the_legend() -> None:
     assert legend_labels(["a"], values) == {"a": f"a (auc 1.000, {key} 2)"}
 
 
+def test_the_legend_has_the_notes_on_how_values_were_computed() -> None:
+    """Of all detectors once, as below the table."""
+    y, scores = np.arange(40) % 2, {"a": np.arange(40), "b": -np.arange(40)}
+    for options in ({"contamination": 0.1}, {"threshold_from": (y, scores)}):
+        values: Any = fastad.evaluate(y, scores, measures=["auc", "f1_best"], **options)
+        (note,) = (each for each in values.notes if " corrected " in each or " chosen " in each)
+        labels = [" ".join(label.split()) for label in legend_labels(values, values).values()]
+        assert [note in label for label in labels] == [False, True]
+        assert labels[1].count("note: ") == 1
+
+
 def test_roc_on_linear_axes_is_the_curve() -> None:
     display = picture(RocCurveDisplay, LABELS, SCORES)
     for name, line in display.lines_.items():
