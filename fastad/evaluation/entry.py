@@ -1,10 +1,10 @@
 """``evaluate``: a table of measures for one detector or many, each ordered once."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 
@@ -38,13 +38,15 @@ from fastad._core.types import (
 from fastad.errors import InvalidInputError
 from fastad.evaluation.chosen_thresholds import check_pair, with_chosen_thresholds
 from fastad.evaluation.detector import EvaluationRequest, evaluate_detector
-from fastad.evaluation.groups import GroupedEvaluation, evaluate_groups, names_beside_groups
+from fastad.evaluation.groups import GroupedEvaluation, evaluate_groups, other_columns
 from fastad.evaluation.parts import Parts, check_part_options
 from fastad.evaluation.results import Evaluation
 from fastad.measures.contamination import check_contamination, corrected
 from fastad.measures.measure import BoundMeasure, MeasureLike
+from fastad.measures.rates import RATES
+from fastad.measures.registry import MEASURES
 from fastad.measures.requests import listed_measures, table_measures
-from fastad.ordering.groups import check_group_names, make_groups
+from fastad.ordering.groups import make_groups, refuse_taken
 from fastad.ordering.labels import NAN_POLICIES, Table, check_labels, named_scores
 from fastad.ordering.membership import Overlap, check_membership
 
@@ -334,13 +336,12 @@ def evaluate(
                 if part is not None
             }
             request = replace(request, parts=Parts(members, level, points, events))
-        names_of_detectors = [name for name, _ in detectors]
         if own_measures:
-            _check_names(own_measures, names_of_detectors)
-        columns: dict[str, Any] = {}
+            _check_names(own_measures, [name for name, _ in detectors])
+        columns = {}
         if groups is not None:
             columns = dict(table_columns(groups, "groups") or [("group", groups)])
-            check_group_names(columns, names_beside_groups(names_of_detectors, request), "groups")
+        _check_columns(request, columns, len(detectors))
         if threshold_from is not None:
             request = with_chosen_thresholds(request, threshold_from, dict(detectors), pos_label)
         if columns:
@@ -352,6 +353,20 @@ def evaluate(
         request = _with_progress(request, report, len(detectors), n_resamples)
         evaluate_one = partial(evaluate_detector, labels=labels, request=request)
         return Evaluation(thread_map(evaluate_one, detectors))
+
+
+def _check_columns(request: EvaluationRequest, groups: Collection[str], n_detectors: int) -> None:
+    """Refuse groups, and measures of the user, that are called as other columns of the result."""
+    keys = [bound.key for bound in request.measures]
+    declared = {*MEASURES, *RATES}
+    own = [each.key for each in request.measures if each.measure.name not in declared]
+    if not groups and not own:
+        return
+    taken = other_columns(request)
+    refuse_taken(own, taken, "measures")
+    # The groups of a long table name the detectors, whose scores are in one column.
+    named = {"detector"} if n_detectors == 1 else set()
+    refuse_taken(groups, taken.union(keys) - named, "groups")
 
 
 def _with_progress(

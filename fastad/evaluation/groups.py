@@ -206,14 +206,12 @@ class GroupedEvaluation(TableResult, NamedParts[Any, Evaluation]):
         return list(chain.from_iterable(self._parts.values()))
 
 
-def names_beside_groups(detectors: Sequence[str], request: EvaluationRequest) -> set[str]:
-    """Return the names of columns that results have, other than the columns of groups."""
-    empty = without_scores(detectors[0], 0, request.of_detector(detectors[0]))
-    names = {*columns_of([empty]), "n_runs"}
+def other_columns(request: EvaluationRequest) -> set[str]:
+    """Return the names of columns that results have beside those of groups and of measures."""
+    empty = without_scores("", 0, request)
+    names = {*columns_of([replace(empty, by_key={})]), "n_runs"}
     names |= {f"{key}{of}" for key in empty for of in (*SUFFIXES, *STATISTICS)}
-    names |= set() if request.parts is None else {*PART_COLUMNS}
-    # The groups of a long table name the detectors, whose scores are in one column.
-    return names if len(detectors) > 1 else names - {"detector"}
+    return names if request.parts is None else names.union(PART_COLUMNS)
 
 
 def evaluate_groups(

@@ -64,8 +64,8 @@ class Groups:
         return Groups(columns, as_readonly(starts), codes), present
 
 
-def check_group_names(names: Iterable[str], taken: Collection[str], argument: str) -> None:
-    """Refuse groups that are called as other columns of the result, which they would replace."""
+def refuse_taken(names: Iterable[str], taken: Collection[str], argument: str) -> None:
+    """Refuse names of other columns of the result, which groups or measures would replace."""
     for name in names:
         if name in taken:
             raise InvalidInputError(

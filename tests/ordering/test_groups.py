@@ -262,6 +262,14 @@ def test_groups_are_not_named_as_other_columns_of_the_result() -> None:
             assert refused.value.argument == "groups"
 
 
+def test_measures_are_not_named_as_other_columns_of_the_result() -> None:
+    for name in ("detector", "n_anomalies", "auc_low", "auc_mean", "name"):
+        measure = fastad.measures.from_counts(name, lambda tp, fp, n, m: tp / n, at="best")
+        kinds = Y if name == "name" else None
+        with pytest.raises(InvalidInputError, match=f"measures must not name .* found '{name}'"):
+            fastad.evaluate(Y, SCORES["a"], measures=["auc", measure], kinds=kinds)
+
+
 def test_a_summary_is_mean_and_deviation_over_the_column() -> None:
     groups = np.where(Y & (FOLD == 0), 9, FOLD)
     result = fastad.evaluate(

@@ -27,7 +27,7 @@ from fastad._tables.table import Batch, Table
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.evaluation.breakdown import PART_COLUMNS
 from fastad.measures.measure import BoundMeasure, MeasureLike
-from fastad.ordering.groups import check_group_names, in_order
+from fastad.ordering.groups import in_order, refuse_taken
 from fastad.ordering.labels import check_labels
 from fastad.ordering.membership import Overlap
 from fastad.streaming.large_files.counts import cells_of, is_counts, read_counts
@@ -462,7 +462,7 @@ def check_group_columns(value: object, parts: PartColumns | None) -> list[str]:
     """Return the columns of groups; refuse names that the result has for columns of its own."""
     names = [] if value is None else distinct_names(value, "group_columns")
     taken = ["detector", "measure", "value", "low", "high", "interval_low", "interval_high"]
-    check_group_names(names, [*taken, *(PART_COLUMNS if parts else ())], "group_columns")
+    refuse_taken(names, [*taken, *(PART_COLUMNS if parts else ())], "group_columns")
     return names
 
 
