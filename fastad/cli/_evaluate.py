@@ -22,7 +22,7 @@ from fastad.cli._console import (
     print_table,
     progress_bar,
 )
-from fastad.cli._saving import PAGE, check_output, deliver, versioned_json
+from fastad.cli._saving import PAGE, check_groups, check_output, deliver, versioned_json
 from fastad.cli._scored_tables import (
     ScoreColumns,
     open_scored_table,
@@ -61,6 +61,7 @@ def run(
 ) -> None:
     """Evaluate each file, print the results and save them; average over the last group."""
     check_output(output)
+    check_groups(columns.groups, output, has_json_rows=summary)
     check_choice(options["nan_policy"], NAN_POLICIES, "nan_policy")
     given = {name: value for name, value in options.items() if value is not None}
     given["threshold"] = _thresholds(thresholds)
@@ -120,6 +121,7 @@ def run_streamed(
 ) -> None:
     """Evaluate files, folders or counts batch by batch, print the results and save them."""
     check_output(output)
+    check_groups(columns.groups, output, has_json_rows=False)
     results, messages = {}, []
     for path in files:
         if path == STDIN and not counts:

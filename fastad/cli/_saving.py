@@ -13,6 +13,7 @@ from fastad._core.page import html_page
 from fastad._core.results import TableResult, json_text, with_versions
 from fastad._tables.files import save_columns
 from fastad.cli._console import DataError, print_result
+from fastad.ordering.groups import refuse_taken
 
 # File extensions that results are saved under.
 SAVED_FORMATS = (".csv", ".json", ".parquet", ".arrow", ".feather")
@@ -22,6 +23,13 @@ TYPESET: Mapping[str, tuple[Callable[[TableResult], str], str]] = {
     ".tex": (lambda result: result.to_latex(), "% {}\n"),
 }
 PAGE = ".html"
+
+
+def check_groups(groups: Sequence[str], output: Path | None, *, has_json_rows: bool) -> None:
+    """Refuse a group called as the column of files, where rows have the columns of both."""
+    extension = "" if output is None else output.suffix.lower()
+    if (extension in SAVED_FORMATS and extension != ".json") or has_json_rows:
+        refuse_taken(groups, ["file"], "group_columns")
 
 
 def check_output(output: Path | None, *others: str) -> None:

@@ -213,6 +213,18 @@ def test_a_name_of_a_group_that_is_taken_is_wrong_usage(
     assert "must not name columns that the result has; found 'detector'" in message
 
 
+def test_a_group_called_file_is_refused_where_rows_have_their_file(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    pd.DataFrame(TABLE).rename(columns={"dataset": "file"}).to_csv(path, index=False)
+    asked = ("evaluate", path, "--score", "near", "--group", "file", "--measure", "auc")
+    saved = ("--output", tmp_path / "saved.csv")
+    for options in (saved, (*saved, "--memory", "64MB"), ("--summary", "--json")):
+        message = error_of(*asked, *options, code=2)
+        assert "--group: must not name columns that the result has; found 'file'" in message
+    rows = json_of(*asked, "--json")["detectors"]
+    assert [row["group"]["file"] for row in rows] == ["iris", "wine"]
+
+
 def test_a_range_of_scores_reaches_the_measures_that_scale(path: Path) -> None:
     out = run(path, "--score", "near", "--measure", "auc_rp", "--score-range", "-9", "9", "--json")
     (near,) = json.loads(out)["detectors"]
