@@ -32,7 +32,7 @@ class RunByPart:
     n_normals: Count
     values: Mapping[str, float] = field(default_factory=dict)  # measures of all anomalies
     by_kind: Mapping[Any, Mapping[str, float]] = field(default_factory=dict)
-    # Why the samples are too few for values, by their keys, of each kind and of all.
+    # Why the samples are too few for values, by their keys, of each kind, and by None of all.
     unresolved: Mapping[Any, Mapping[str, str]] = field(default_factory=dict)
 
 
@@ -161,9 +161,13 @@ def _by_kind(run: RunByPart) -> TextTable:
     def mark(name: Any, key: str) -> str:
         return UNRESOLVED if key in run.unresolved[name] else ""
 
-    rows = {"all": run.values, **run.by_kind}
+    # A kind may be called "all", and none is called None.
+    rows = {None: run.values, **run.by_kind}
     table = [
-        [str(name), *(f"{mark(name, key)}{value_text(each[key])}" for key in keys)]
+        [
+            "all" if name is None else str(name),
+            *(f"{mark(name, key)}{value_text(each[key])}" for key in keys),
+        ]
         for name, each in rows.items()
     ]
     shown, n_more = table[: _MAX_PRINTED + 1], len(run.by_kind) - _MAX_PRINTED

@@ -405,7 +405,7 @@ def breakdown_of(runs: Sequence[tuple[Mapping[str, Any], DetectorEvaluation]]) -
             each.n_normals,
             each,
             each.by_kind,
-            {"all": each.unresolved, **{kind: x.unresolved for kind, x in each.by_kind.items()}},
+            {None: each.unresolved, **{kind: x.unresolved for kind, x in each.by_kind.items()}},
         )
         for group, each in runs
     ]

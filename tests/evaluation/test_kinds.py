@@ -363,6 +363,16 @@ def test_groups_called_detector_name_the_rates_of_kinds() -> None:
     assert list(dict.fromkeys(result.breakdown.to_columns()["detector"])) == ["forest", "svm"]
 
 
+def test_a_kind_called_all_stands_beside_the_row_of_all() -> None:
+    """Of its own anomalies the measure is another."""
+    kinds = np.where(np.arange(10) == 5, "all", "rest")
+    result = fastad.evaluate(Y, S, kinds=kinds, threshold=0.5, measures=["auc"])
+    both = [fastad.roc_auc(Y[rows], S[rows]) for rows in (Y >= 0, (Y == 0) | (kinds == "all"))]
+    assert both[0] != both[1]
+    lines = [line.split()[:2] for line in str(result.breakdown).splitlines()[2:4]]
+    assert lines == [["all", f"{value:.4f}"] for value in both]
+
+
 def test_numbers_of_flagged_samples_print_as_integers_for_each_kind() -> None:
     result = fastad.evaluate(Y, S, kinds=KIND, threshold=0.5, measures=["n_flagged"])
     first = [line.split() for line in str(result.breakdown).splitlines()[2:5]]
