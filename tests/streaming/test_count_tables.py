@@ -123,6 +123,14 @@ def test_queries_are_parsed_in_every_dialect(dialect: Any) -> None:
         assert tables == {"scored", "fastad_ends", "fastad_range", "fastad_counts"}
 
 
+def test_a_query_has_each_column_once() -> None:
+    for name in ("low", "high", "normals", "anomalies", "others"):
+        with pytest.raises(InvalidInputError, match=f"group_columns must not .* found '{name}'"):
+            counts_query("duckdb", **COLUMNS, group_columns=["g", name])
+    once, twice = (counts_query("duckdb", **COLUMNS, group_columns=x) for x in ("g", ["g", "g"]))
+    assert once == twice
+
+
 @pytest.mark.parametrize(
     ("measure", "tolerance", "n_ranges"),
     [("tpr@0.01", 0, 1), ("ap", 0, 14), ("auc", 1e-3, 14), ("auc", 1e-2, 4), ("f1_best", 1e-3, 9)],

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from fastad._core.parameters import check_choice, check_column_names, check_count, check_type
 from fastad.errors import InvalidInputError
+from fastad.ordering.groups import refuse_taken
 
 Dialect: TypeAlias = Literal["duckdb", "clickhouse", "postgres", "spark", "bigquery"]
 N_BINS = 4096
@@ -29,6 +30,8 @@ _SYNTAX: dict[str, _Syntax] = {
     "bigquery": _Syntax("`", "CAST({} AS FLOAT64)", "CAST({} AS STRING)"),
 }
 DIALECTS = tuple(_SYNTAX)
+# Columns of the result beside the groups.
+_COLUMNS = ("low", "high", "normals", "anomalies", "others")
 
 
 def counts_query(
@@ -69,7 +72,7 @@ def counts_query(
     Raises
     ------
     InvalidInputError
-        If the dialect is not known, or a name is empty.
+        If the dialect is not known, a name is empty, or a group is called as another column.
 
     Examples
     --------
@@ -112,8 +115,9 @@ class CountsQuery(NamedTuple):
         def quoted(name: str) -> str:
             return syntax.quote + name.replace(syntax.quote, 2 * syntax.quote) + syntax.quote
 
-        columns = [quoted(name) for name in check_column_names(self.group_columns, "group_columns")]
-        grouping = "".join(f"{name}, " for name in columns)
+        groups = dict.fromkeys(check_column_names(self.group_columns, "group_columns"))
+        refuse_taken(groups, _COLUMNS, "group_columns")
+        grouping = "".join(f"{quoted(name)}, " for name in groups)
         key = ", ".join(keys)
         selected = ", ".join(f"{expression} AS {name}" for name, expression in keys.items())
         score = f"{syntax.to_float.format(quoted(self.score_column))} AS fastad_score"
