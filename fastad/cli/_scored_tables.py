@@ -111,8 +111,8 @@ def read_scored_table(path: Path, columns: ScoreColumns) -> ScoredTable:
         **{score_name(name): name for name in scores},
         **{f"groups[{name!r}]": name for name in columns.groups},
     }
-    if columns.clusters is not None:
-        items["clusters"] = columns.clusters
+    parts = {"kinds": columns.kinds, "segments": columns.segments}
+    items |= {part: ", ".join(of_part) for part, of_part in parts.items()}
     return ScoredTable(
         label[columns.label],
         numbers,
@@ -122,7 +122,7 @@ def read_scored_table(path: Path, columns: ScoreColumns) -> ScoredTable:
         named[columns.clusters] if columns.clusters is not None else None,
         {
             part: {name: _part_values(table, name, parted[name], own[part]) for name in of_part}
-            for part, of_part in (("kinds", columns.kinds), ("segments", columns.segments))
+            for part, of_part in parts.items()
             if of_part
         },
     )

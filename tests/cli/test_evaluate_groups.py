@@ -225,6 +225,20 @@ def test_a_group_called_file_is_refused_where_rows_have_their_file(tmp_path: Pat
     assert [row["group"]["file"] for row in rows] == ["iris", "wine"]
 
 
+def test_a_missing_kind_is_wrong_data_and_clusters_beside_kinds_are_wrong_usage(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "table.csv"
+    kinds = np.where(np.arange(N) == np.flatnonzero(Y)[3], "", TABLE["dataset"])
+    pd.DataFrame({**TABLE, "kind": kinds}).to_csv(path, index=False)
+    asked = ("evaluate", path, "--score", "near", "--measure", "tpr@0.1", "--kinds")
+    missing = "must name the kind of each anomaly (label 1); found 1 without"
+    assert f"{path}: column 'kind' {missing}" in error_of(*asked, "kind", code=1)
+    assert missing in error_of(*asked, "kind", "--memory", "64MB", code=1)
+    message = error_of(*asked, "dataset", "--clusters", "fold", "--ci", code=2)
+    assert "--clusters: must not be given with kinds" in message
+
+
 def test_a_range_of_scores_reaches_the_measures_that_scale(path: Path) -> None:
     out = run(path, "--score", "near", "--measure", "auc_rp", "--score-range", "-9", "9", "--json")
     (near,) = json.loads(out)["detectors"]
