@@ -199,8 +199,8 @@ def coverage_note(coverage: float | None, method: str) -> str | None:
     if coverage != coverage:
         return f"the coverage of intervals by {method!r} on such data is not known"
     return (
-        f"on generated data of this size the best 95 % intervals, by {method!r}, cover the true "
-        f"value in {coverage:.0%} of the samples"
+        f"on generated data of this size 95 % intervals by {method!r} cover the true value in "
+        f"{coverage:.0%} of the samples"
     )
 
 

@@ -443,6 +443,29 @@ def test_intervals_of_the_difference_cover_it(measure: str, n_sets: int, truth: 
     assert covered >= (0.95 - 3 * math.sqrt(0.95 * 0.05 / n_sets)) * n_sets
 
 
+@pytest.mark.parametrize(
+    ("measure", "n", "m", "note"),
+    [
+        ("auc", 19, 300, "coverage of intervals by 'delong' on such data is not known"),
+        ("auc", 20, 300, None),
+        ("auc@0.05", 300, 300, "coverage of intervals by 'delong' on such data is not known"),
+        ("auc_pr", 30, 100, "intervals by 'delong' cover the true value in 91% of the samples"),
+    ],
+)
+def test_delong_of_few_samples_has_a_note_where_it_is_given(
+    measure: str, n: int, m: int, note: str | None
+) -> None:
+    """Of 10 anomalies and 300 normals against ten times as many, areas were covered in 83 %."""
+    few, many = sample(1, n, m, 1.5), sample(2, 300, 3000, 1.0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for a, b in ((few, many), (many, few)):
+            result = fastad.compare_independent(a, b, measure=measure, method="delong")
+            assert (result.reliability_note or "").endswith(note or "")
+            assert (result.reliability_note is None) == (note is None)
+    assert len(caught) == (0 if note is None else 2)
+
+
 @pytest.mark.parametrize("method", ["delong", "bootstrap"])
 def test_a_sample_without_a_variance_has_a_note_by_any_method(method: Any) -> None:
     """Of 12 anomalies, all above the normals: "better", p = 0.001, without a word."""

@@ -115,8 +115,9 @@ def compare_independent(
     Warns
     -----
     LowCoverageWarning
-        If no method is known to have sufficient coverage, the difference or one of the values has
-        no variance, or the order of a sample's scores may be reversed.
+        If no method is known to have sufficient coverage, or DeLong's, where it is given, has not
+        on so few samples; if the difference or one of the values has no variance, or the order of
+        a sample's scores may be reversed.
 
     Notes
     -----

@@ -35,8 +35,14 @@ from fastad.uncertainty.intervals.interval_estimation import (
     interval_by_level,
     task_of,
 )
-from fastad.uncertainty.intervals.methods import MANY, delong_keeps_level, limits_of, select_method
-from fastad.uncertainty.results import Interval, lowest_coverage
+from fastad.uncertainty.intervals.methods import (
+    MANY,
+    delong_coverage,
+    delong_keeps_level,
+    limits_of,
+    select_method,
+)
+from fastad.uncertainty.results import Interval, coverage_note, lowest_coverage
 from fastad.uncertainty.samples.bootstrap import IndependentSample
 from fastad.uncertainty.samples.closed_forms import Bounds, rounding_of, variance
 from fastad.uncertainty.samples.influence import has_influence, influence
@@ -89,13 +95,17 @@ def select_unpaired_method(
     coverages = [_interval_method(bound, side)[1] for side in counts]
     if not any(coverage != coverage for coverage in coverages):
         return "hybrid", None
-    if has_influence(bound.measure):
-        # The variance on one sample is as good as the variance of a difference of two detectors.
-        sizes = [(float(side.n_anomalies), float(side.n_normals)) for side in counts]
-        if all(delong_keeps_level(bound, *each) for each in sizes):
-            return "delong", None
+    # The variance on one sample is as good as the variance of a difference of two detectors.
+    keeps_level = (delong_keeps_level(bound, *each) for each in _sizes(counts))
+    if has_influence(bound.measure) and all(keeps_level):
+        return "delong", None
     limits = [limits_of(bound, float(side.n_anomalies), float(side.n_normals)) for side in counts]
     return "bootstrap", None if min(map(min, limits)) >= MANY else math.nan
+
+
+def _sizes(counts: Sequence[OrderedCounts]) -> list[tuple[float, float]]:
+    """Return the numbers of anomalies and normals of each side."""
+    return [(float(side.n_anomalies), float(side.n_normals)) for side in counts]
 
 
 def _interval_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, float | None]:
@@ -129,7 +139,10 @@ def _delong(
     if deviation <= rounding_of(bound):
         return PairEstimate(difference, difference, 1.0, 0.0, math.inf, "delong")
     ends, p_value = student_test(difference, deviation, df, bound, options.alpha)
-    doubt = _doubt(pair, bound, options, variances, ends, is_normal=True)
+    # NaN, which is not known, if it is one of both.
+    coverage = np.min([delong_coverage(bound, *each) for each in _sizes(pair.counts)])
+    of_sizes = coverage_note(float(coverage), "delong")
+    doubt = _doubt(pair, bound, options, variances, ends, is_normal=True) or of_sizes
     return PairEstimate(*ends, p_value, sum(variances), df, "delong", doubt=doubt)
 
 
@@ -152,8 +165,7 @@ def _doubt(
     *,
     is_normal: bool = False,
 ) -> str | None:
-    sizes = [(float(side.n_anomalies), float(side.n_normals)) for side in pair.counts]
-    names, alpha = pair.names, options.alpha
+    sizes, names, alpha = _sizes(pair.counts), pair.names, options.alpha
     doubt_of = doubts(names, pair.counts, sizes, bound, variances, alpha, is_normal=is_normal)
     return doubt_of(0, 1, ends)
 

@@ -395,13 +395,20 @@ def note_of_few(method: str, sizes: tuple[float, float], fewest: tuple[int, int]
 
 def delong_keeps_level(bound: BoundMeasure, n_anomalies: float, n_normals: float) -> bool:
     """Return whether DeLong's method seldom found equal detectors to differ, on generated data."""
+    return delong_coverage(bound, n_anomalies, n_normals) >= 1 - _HIGHEST_FALSE_POSITIVE_RATE
+
+
+def delong_coverage(bound: BoundMeasure, n_anomalies: float, n_normals: float) -> float:
+    """Return how often DeLong's method found no difference of equal detectors on generated data.
+
+    NaN where it is not known.
+    """
     limits = limits_of(bound, n_anomalies, n_normals)
     # At another prevalence a few samples may dominate, which the table does not show.
     as_measured = bound.parameters.get("prevalence") is None
-    rate = _false_positive_rate(bound, "delong", limits)
-    return (
-        as_measured and min(limits) >= _FEWEST_FOR_NORMAL and rate <= _HIGHEST_FALSE_POSITIVE_RATE
-    )
+    if not as_measured or min(limits) < _FEWEST_FOR_NORMAL:
+        return math.nan
+    return 1 - _false_positive_rate(bound, "delong", limits)
 
 
 def _false_positive_rate(bound: BoundMeasure, method: str, limits: Limits) -> float:
