@@ -104,12 +104,22 @@ def test_undefined_replicates_count_as_the_largest_differences(undefined: float)
             assert larger.tolist() == [[False, False], [differs, False]]
 
 
-def test_pairs_that_are_undefined_together_too_often_leave_all_open() -> None:
-    """Of a twentieth of the replicates the largest difference is not known."""
+def test_pairs_that_are_undefined_together_too_often_leave_the_others_significant() -> None:
+    """Of a twentieth of the replicates their largest difference is not known, but all others'."""
     values = np.array([0.0, 100.0, 0.0, 0.0])
     replicates = values + np.random.default_rng(0).normal(size=(1000, 4))
-    for n_undefined, differs in ((24, True), (25, False)):
-        replicates[:n_undefined, 2] = math.nan
-        replicates[-n_undefined:, 3] = math.nan
+    for of_third, of_fourth, open_pairs in ((24, 25, []), (25, 25, [2, 3]), (24, 26, [3])):
+        replicates[:of_third, 2] = math.nan
+        replicates[-of_fourth:, 3] = math.nan
         larger = significantly_larger(values, replicates, np.full(4, math.inf), 0.95)
-        assert np.argwhere(larger).tolist() == ([[1, 0], [1, 2], [1, 3]] if differs else [])
+        assert np.argwhere(larger).tolist() == [[1, j] for j in (0, 2, 3) if j not in open_pairs]
+
+
+def test_pairs_that_are_never_significant_do_not_count() -> None:
+    """Of fewer than 4 degrees of freedom: 1.96 is the cut-off of one pair, 2.39 of three."""
+    values, df = np.array([0.0, 2.1, 0.0]), np.array([math.inf, math.inf, 3.0])
+    normal = stats.norm.ppf((np.arange(2000) + 0.5) / 2000)
+    others = np.random.default_rng(0).permutation(normal)
+    replicates = values + np.stack([np.zeros(2000), normal, others], axis=1)
+    assert np.argwhere(significantly_larger(values, replicates, df, 0.95)).tolist() == [[1, 0]]
+    assert not significantly_larger(values, replicates, np.full(3, math.inf), 0.95).any()

@@ -111,30 +111,34 @@ def significantly_larger(
     rank = math.ceil((replicates.shape[0] + 1) * level)  # of the largest of random differences
     if rank > replicates.shape[0]:
         return larger
-    errors: dict[tuple[int, int], tuple[float, float]] = {}
-    scores = []
+    tests: list[tuple[int, int, float, float, int]] = []
+    largest: dict[int, FloatVector] = {}  # by the number of undefined replicates of a pair
     for i, j in combinations(range(k), 2):
         with np.errstate(invalid="ignore"):  # of infinities
             differences = replicates[:, i] - replicates[:, j]
         defined = differences[np.isfinite(differences)]
-        # What undefined replicates would be may lie beyond all others, so that they count as the
-        # largest. A pair of which too many are undefined is left out, so that others can differ.
-        if defined.shape[0] < max(rank, 2):
+        df = float(min(degrees_of_freedom[i], degrees_of_freedom[j]))
+        if min(df, defined.shape[0] - 1) < _MIN_DEGREES_OF_FREEDOM:
             continue
         mean, deviation = defined.mean(), defined.std(ddof=1)
         if deviation > 0 and np.isfinite(values[i] - values[j]):
             error = math.hypot(deviation, mean - (values[i] - values[j]))
-            df = float(min(degrees_of_freedom[i], degrees_of_freedom[j]))
-            is_estimated = min(df, defined.shape[0] - 1) >= _MIN_DEGREES_OF_FREEDOM
-            df = error_degrees_of_freedom(df, defined.shape[0]) if is_estimated else 0.0
-            errors[i, j] = error, df
+            df = error_degrees_of_freedom(df, defined.shape[0])
+            n_undefined = differences.shape[0] - defined.shape[0]
+            tests.append((i, j, error, df, n_undefined))
+            # What undefined replicates would be may lie beyond all others.
             score = abs(differences - mean) / deviation
-            scores.append(np.where(np.isfinite(score), score, np.inf))
-    if not errors:
-        return larger
-    farthest = float(np.sort(np.max(scores, axis=0))[rank - 1])
-    for (i, j), (error, df) in errors.items():
-        if df == 0:
+            score = np.where(np.isfinite(score), score, np.inf)
+            largest[n_undefined] = np.maximum(largest.get(n_undefined, 0.0), score)
+    # Pairs with the fewest undefined replicates first, while enough of all together are defined.
+    farthest, most, of_all = math.inf, -1, np.zeros(replicates.shape[0])
+    for n_undefined in sorted(largest):
+        of_all = np.maximum(of_all, largest[n_undefined])
+        if math.isinf(quantile := float(np.sort(of_all)[rank - 1])):
+            break
+        farthest, most = quantile, n_undefined
+    for i, j, error, df, n_undefined in tests:
+        if n_undefined > most:
             continue
         # The quantile of Student's distribution that corresponds to the normal one; of probability
         # 0 SciPy has it with the wrong sign.
