@@ -119,7 +119,8 @@ class TextTable:
 
     def of_columns(self, heads: Iterable[str]) -> "TextTable":
         """Return the table with its first column and the columns of some heads, in their order."""
-        kept = [0, *map(self.header.index, heads)]
+        # A detector may be named like the first column.
+        kept = [0, *(self.header.index(head, 1) for head in heads)]
         marks = [[row[i - 1] for i in kept[1:]] for row in self.marks]
         return TextTable(
             [self.header[i] for i in kept], [[row[i] for i in kept] for row in self.rows], marks

@@ -243,6 +243,13 @@ def test_ranks_as_tables() -> None:
     assert [three.count(mark) for mark in "¹²³"] == [1, 0, 0]
 
 
+def test_a_detector_named_like_the_first_column_is_a_column_of_its_own() -> None:
+    values = {"auc": [[0.9, 0.8], [0.9, 0.8]]}
+    results = fastad.ResultTable.from_arrays(values, detectors=["measure", "lof"])
+    text = average_ranks(results, rng=0).to_markdown(columns=["measure"])
+    assert text.splitlines()[::2] == ["| measure | measure |", "| auc | **1.00 ± 0.00** |"]
+
+
 # Friedman.
 
 
