@@ -29,7 +29,8 @@ def cell_means(values: FloatVector, starts: IntVector) -> tuple[FloatVector, Int
     their mean is a multiple of 1/(k D): it is no middle between two floats, and differs from each
     by 2^-54/(k D) of itself at least. Hence the mean is the float nearest to the exact one where
     k³ D is below 2^50, whatever the fractions are that it is made of. Beyond, sums that are equal
-    differ only if they lie k² 2^-104 from a middle, by chance one of 2^43 where k is 10.
+    differ only if they lie k² 2^-104 from a middle, by chance one of 2^43 where k is 10. A sum of
+    fractions of both signs is 0 where it is no larger than what two floats may lose of it.
     """
     n_cells = len(starts) - 1
     means, defined = np.empty(n_cells), np.empty(n_cells, np.int64)

@@ -82,6 +82,18 @@ def test_means_are_the_nearest_floats_of_exact_means(
     assert defined_mean(np.append(values, math.nan), axis=0) == exact
 
 
+@given(st.lists(st.fractions(-1, 1, max_denominator=100), min_size=1, max_size=3))
+def test_means_of_values_that_cancel_are_0(row: list[Fraction]) -> None:
+    cancelling = [*row, -sum(row, Fraction(0))]
+    assert defined_mean(as_floats([cancelling]), axis=1).tolist() == [0]
+
+
+def test_what_is_left_of_values_that_are_no_fractions_is_kept() -> None:
+    assert defined_mean(np.array([-1.0, 3e-40, 1.0]), axis=0) == pytest.approx(
+        1e-40, rel=1e-12, abs=0
+    )
+
+
 def test_means_of_large_values_and_infinities() -> None:
     largest = np.finfo(float).max
     rows = [[largest] * 3, [math.inf, 1, 2], [-math.inf, 1, math.inf], [math.nan] * 3]

@@ -12,6 +12,8 @@ from fastad._kernels.sums import add
 _LARGEST_DENOMINATOR = 2.0**26
 # Below it no such fraction lies but 0, and from the other on floats are integers.
 _LEAST, _INTEGERS = 2.0**-26, 2.0**53
+# Part of the largest fraction that two floats lose of it.
+_LOST = 2.0**-106
 # Sums of larger values may be beyond float64, or the halves of Veltkamp's splitting.
 _LARGE, _SMALLER = 2.0**900, 2.0**-200
 
@@ -94,13 +96,18 @@ def mean_of_sorted(
         scale = _SMALLER
         for i in range(n):
             values[i] *= scale
-    total, lost, beyond = 0.0, 0.0, 0.0
+    total, lost, beyond, rounded = 0.0, 0.0, 0.0, 0.0
     for i in range(n):
         value = values[i]
         if i == 0 or value != values[i - 1]:
             beyond = beyond_float(value)
         total, lost = add(total, lost, value)
         lost += beyond
+        if beyond != 0.0:
+            rounded = largest
+    # Fractions of both signs whose sum is 0 leave what two floats cannot hold of them.
+    if abs(total + lost) <= rounded * float(n) ** 3 * _LOST:
+        return 0.0
     return round_mean(total, lost, n) / scale
 
 
