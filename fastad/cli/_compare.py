@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from fastad.cli._console import (
 from fastad.cli._saving import check_output, deliver, versioned_json
 from fastad.cli._scored_tables import ScoreColumns, ScoredTable, read_scored_table
 from fastad.errors import InvalidTypeError, UndefinedMeasureError
+from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
 from fastad.uncertainty.comparisons.comparison import (
     adjust_together,
@@ -31,7 +31,7 @@ from fastad.uncertainty.comparisons.comparison import (
 )
 from fastad.uncertainty.comparisons.comparison_results import Comparisons, IndependentComparison
 from fastad.uncertainty.comparisons.corrections import CORRECTIONS
-from fastad.uncertainty.comparisons.independent import compare_independent
+from fastad.uncertainty.comparisons.independent import compare_independent, compare_named
 from fastad.uncertainty.samples.sampling import blocks_among, check_design
 
 
@@ -106,16 +106,18 @@ def run_compare_independent(
         )
     stems = files[0].stem, files[1].stem
     names = stems if stems[0] != stems[1] else (str(files[0]), str(files[1]))
+    given = dict(options)
+    measure = given.pop("measure")
     results: dict[str, IndependentComparison] = {}
     with (
         progress_bar("replicates", after=LATE) as progress,
         data_from(" and ".join(map(str, files))),
         _measures_as_keys(),
     ):
+        bound = bind(measure, {}, compare_independent)
         for name in detectors:
             samples = [(table.labels, table.scores[name]) for table in tables]
-            result = compare_independent(*samples, **options, progress=progress)
-            results[name] = replace(result, names=names)
+            results[name] = compare_named(samples, names, bound, **given, progress=progress)
     adjusted, notes = adjusted_p_values(list(results.values()), correction)  # type: ignore[arg-type]
     p_values = dict(zip(results, adjusted.tolist(), strict=True))
     summaries = {

@@ -252,6 +252,17 @@ def test_compare_independent_prints_json(weeks: tuple[Path, Path], tmp_path: Pat
     assert ", holm 1, " in stdout_of("compare", weeks[0], *options)
 
 
+def test_notes_of_independent_samples_name_the_files(tmp_path: Path) -> None:
+    weeks = tmp_path / "week1.npz", tmp_path / "week2.npz"
+    for path, scores in zip(weeks, (-4.0 * Y, 4.0 * Y), strict=True):
+        np.savez(path, y=Y, a=scores + np.random.default_rng(0).normal(size=600))
+    result = invoke("compare", weeks[0], "--independent", weeks[1], "--measure", "auc", "--json")
+    note = "the AUC of week1 is far below 0.5: the order of its scores may be reversed"
+    (row,) = json.loads(result.stdout)["comparisons"]
+    assert row["reliability_note"] == note
+    assert f"Warning: auc: {note}" in result.stderr
+
+
 def test_compare_independent_refuses_what_it_would_ignore(weeks: tuple[Path, Path]) -> None:
     independent = ("compare", weeks[0], "--independent", weeks[1])
     for option in (("--group", "a"), ("--min-difference", 0.1)):

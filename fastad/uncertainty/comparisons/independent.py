@@ -1,6 +1,7 @@
 """``compare_independent``: the difference of a measure on two independent samples."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -146,7 +147,34 @@ def compare_independent(
     >>> result.is_significant, result.method
     (True, 'hybrid')
     """
-    bound = bind(measure, operating_point, compare_independent)
+    return compare_named(
+        (sample_a, sample_b),
+        None,
+        bind(measure, operating_point, compare_independent),
+        method=method,
+        confidence_level=confidence_level,
+        n_resamples=n_resamples,
+        rng=rng,
+        pos_label=pos_label,
+        n_threads=n_threads,
+        progress=progress,
+    )
+
+
+def compare_named(
+    pair_of_samples: Sequence[tuple[ArrayLike, ArrayLike]],
+    names: tuple[str, str] | None,
+    bound: BoundMeasure,
+    *,
+    method: str,
+    confidence_level: Point,
+    n_resamples: int,
+    rng: int | np.random.Generator | None,
+    pos_label: Label | None = None,
+    n_threads: int | None = None,
+    progress: ProgressOption = None,
+) -> IndependentComparison:
+    """Compare two samples under some names, by default those of their scores; warn of notes."""
     # Each sample has a key of its own below.
     options = check_comparison_options(
         bound, UNPAIRED_METHODS, method, confidence_level, n_resamples, rng=0
@@ -156,10 +184,10 @@ def compare_independent(
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
         samples = [
             _read(sample, argument, pos_label)
-            for sample, argument in zip((sample_a, sample_b), _ARGUMENTS, strict=True)
+            for sample, argument in zip(pair_of_samples, _ARGUMENTS, strict=True)
         ]
-        names = series_names([sample_a[1], sample_b[1]], ["a", "b"])
-        pair = Pair((samples[0], samples[1]), (names[0], names[1]), keys)
+        first, second = names or series_names([each[1] for each in pair_of_samples], ["a", "b"])
+        pair = Pair((samples[0], samples[1]), (first, second), keys)
         result = compare_samples(pair, bound, replace(options, progress=report))
     warn_if_noted(bound.key, result.reliability_note)
     return result
