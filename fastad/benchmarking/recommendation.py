@@ -73,7 +73,8 @@ class Recommendation(TableResult):
         All candidates, in the order of their loss.
     losses : mapping of str to Means
         For each kind of evidence that the table has the mean relative losses of the candidates in
-        the target measure, with their intervals.
+        the target measure, with their intervals; of ``evidence`` over the data sets on which all
+        that are evaluated have one.
     tau : Means
         Rank correlation of each candidate with the target measure.
     data : str
@@ -96,7 +97,6 @@ class Recommendation(TableResult):
     data: str
     confidence_level: float
     missing: Sequence[str]
-    _compared: Means  # the losses on ``evidence``, of the data sets that decide
 
     def __repr__(self) -> str:
         return f"<Recommendation of {self.measure} for {self.target_measure}>"
@@ -107,14 +107,15 @@ class Recommendation(TableResult):
     @property
     def text(self) -> str:
         """The recommendation in words."""
+        loss = self.losses[self.evidence]
         sentences = [
             f"To select models for {self.target_measure}, select them by {self.measure}: it loses "
-            f"{_texts(self._compared, '.1%')[list(self.measures).index(self.measure)]} "
+            f"{_texts(loss, '.1%')[list(self.measures).index(self.measure)]} "
             f"{_EVIDENCE[self.evidence]}, over {self.data}."
         ]
         if self.not_worse:
             # Without an interval there is one data set, and nothing was tested.
-            tested = not np.isnan(self._compared.low).all()
+            tested = not np.isnan(loss.low[list(self.measures).index(self.measure)])
             level = f"At {level_text(self.confidence_level)} not significantly worse"
             others = level if tested else "Others, not tested"
             sentences.append(f"{others}: {self._named(self.not_worse)}.")
@@ -140,14 +141,16 @@ class Recommendation(TableResult):
         yield Column("measure", self.measures, str, "select by")
         yield Column("recommended", [name == self.measure for name in self.measures])
         yield Column("not_worse", [name in self.not_worse for name in self.measures])
-        evaluated = [name not in self.not_evaluated for name in self.measures]
+        evaluated = np.array([name not in self.not_evaluated for name in self.measures])
         losses = [
             (f"loss_{kind.replace(' ', '_')}", f"loss {_EVIDENCE[kind]}", loss, ".1%", -1)
             for kind, loss in self.losses.items()
         ]
         tau = ("tau", f"tau with {self.target_measure}", self.tau, ".2f", 1)
         for name, head, means, form, sign in (*losses, tau):
-            merits = np.where(evaluated, sign * means.value, np.nan)
+            # Others are means over other data sets.
+            comparable = evaluated & (means.n == means.n[evaluated].max())
+            merits = np.where(comparable, sign * means.value, np.nan)
             marks = best_three(merits[:, np.newaxis])[:, 0].tolist()
             yield Column(name, means.value)
             yield Column(f"{name}_low", means.low)
@@ -156,7 +159,8 @@ class Recommendation(TableResult):
             yield Column(None, _texts(means, form), str, head, marks)
 
     def _named(self, names: Sequence[str]) -> str:
-        losses = self._compared.value[[list(self.measures).index(name) for name in names]]
+        values = self.losses[self.evidence].value
+        losses = values[[list(self.measures).index(name) for name in names]]
         parts = [f"{name} ({number_text(x, '.1%')})" for name, x in zip(names, losses, strict=True)]
         return some_of(parts, _MAX_NAMES)
 
@@ -302,6 +306,7 @@ def recommend(
     )[first]
     others = [i for i in order[1:].tolist() if evaluated[i]]
     names = [candidate.key for candidate in candidates]
+    losses[evidence] = np.where(counted[:, np.newaxis] | ~evaluated, losses[evidence], np.nan)
     tau = [kendall_by_problem(table.merits([each, target]))[:, 0, 1] for each in candidates]
     return Recommendation(
         measure=names[first],
@@ -321,9 +326,6 @@ def recommend(
         ),
         confidence_level=resampling.confidence_level,
         missing=table.omissions(),
-        _compared=resampling.means(
-            np.where(counted[:, np.newaxis], losses[evidence], np.nan)[:, order]
-        ),
     )
 
 

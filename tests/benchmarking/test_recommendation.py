@@ -303,7 +303,25 @@ def test_measures_are_compared_where_all_have_losses() -> None:
     assert (result.measure, result.not_worse, result.not_evaluated) == ("auc", ["ap"], [])
     assert "it loses 50.0% on the data that selected, over 1 data set." in result.text
     assert "Others, not tested: ap (50.0%)." in result.text
-    assert result.losses["same folds"].value == pytest.approx([0.5, 0.35])
+    assert result.losses["same folds"].value == pytest.approx([0.5, 0.5])
+
+
+def test_the_table_has_the_losses_of_the_text() -> None:
+    """Of all its data sets AUC loses an eighth, and AP a tenth, which was marked as the best."""
+    tpr = [[0.8, 0.2], *[[0.8, 0.4]] * 5]
+    auc = [[1, 2], *[[2, 1]] * 5]
+    ap = [[nan, nan], [1, 2], *[[2, 1]] * 4]
+    result = recommend(arrays(auc=auc, ap=ap, tpr=tpr), operating_fpr=0.1,
+                       measures=["ap", "auc"], rng=0)  # fmt: skip
+    assert "select them by auc: it loses 0.0% " in result.text
+    columns = result.to_columns()
+    assert columns["measure"] == ["auc", "ap"]
+    assert columns["loss_same_folds"] == pytest.approx([0, 0.1])
+    assert columns["loss_same_folds_datasets"] == [5, 5]
+    best, second = str(result).splitlines()[-2:]
+    assert "0.0% [0.0%, 0.0%]¹" in best
+    # Tau of AUC is over six data sets, of AP over five: they are not compared.
+    assert (second.count("¹"), second.count("²")) == (0, 1)
 
 
 def test_data_sets_where_the_target_measure_is_undefined_do_not_count() -> None:
