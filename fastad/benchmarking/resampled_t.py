@@ -17,6 +17,7 @@ from fastad.benchmarking.means import defined_mean, differences, in_units
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.uncertainty.comparisons.corrections import CORRECTIONS
+from fastad.uncertainty.samples.closed_forms import student_quantile
 
 _MAX_NAMES = 8
 
@@ -210,8 +211,19 @@ def resampled_t_test(
         correction=correction,
         test_fraction=fraction,
         confidence_level=float(level),
-        notes=table.notes,
+        notes=table.notes + _without_variance(names, statistic),
     )
+
+
+def _without_variance(names: Sequence[tuple[str, str]], statistic: FloatVector) -> list[str]:
+    """Return a note of the pairs whose difference is the same on all splits."""
+    pairs = [" - ".join(names[i]) for i in np.flatnonzero(np.isinf(statistic)).tolist()]
+    if not pairs:
+        return []
+    return [
+        f"{some_of(pairs, _MAX_NAMES)}: the same difference on all splits, whose estimated variance"
+        " is zero: its p-value means nothing"
+    ]
 
 
 def _problem(table: ResultTable, dataset: str | None) -> int:
@@ -232,7 +244,7 @@ def _test(
 ) -> tuple[float, float, float, float, float, float, int]:
     """Return difference, error, ends, statistic, p-value and number of splits of one pair."""
     # Here, because SciPy's special functions take a tenth of a second to import.
-    from scipy.special import stdtr, stdtrit
+    from scipy.special import stdtr
 
     defined = values[:, ~np.isnan(values).any(axis=0)]
     n = defined.shape[1]
@@ -252,8 +264,9 @@ def _test(
     scaled_error = math.sqrt((1 / n + fraction / (1 - fraction)) * variance)
     error = float(np.ldexp(scaled_error, exponents[0, 0]))
     if error == 0:
-        return mean, 0.0, mean, mean, math.nan, positive_p(float(mean == 0)), n
+        statistic = math.copysign(math.inf, mean) if mean else math.nan
+        return mean, 0.0, mean, mean, statistic, positive_p(float(mean == 0)), n
     statistic = mean / error
-    half = float(stdtrit(n - 1, 1 - alpha / 2)) * error
+    half = student_quantile(alpha, n - 1) * error
     p_value = positive_p(2 * float(stdtr(n - 1, -abs(statistic))))
     return mean, error, mean - half, mean + half, statistic, p_value, n

@@ -89,6 +89,9 @@ def test_equal_models_do_not_differ_and_constant_differences_do() -> None:
     assert math.isnan(equal.statistic[0])
     apart = resampled_t_test(table([[0.75, 0.5], [0.5, 0.25]]), test_fraction=0.5)
     assert apart.p_values[0] == sys.float_info.min
+    assert apart.statistic[0] == math.inf
+    note = "0 - 1: the same difference on all splits, whose estimated variance is zero"
+    assert (equal.notes, str(apart).splitlines()[-1][: len(note)]) == ([], note)
 
 
 def test_differences_are_those_of_fractions() -> None:
@@ -113,6 +116,17 @@ def test_the_confidence_level_is_the_given_one() -> None:
     result = resampled_t_test(table([[0.5, 0.75], [0.5, 0.5]]), test_fraction=0.5,
                              confidence_level=0.68)  # fmt: skip
     assert result.confidence_level == 0.68 != 1 - float(1 - Fraction("0.68"))
+
+
+def test_the_interval_ends_at_0_at_the_level_of_a_tiny_p_value() -> None:
+    noise = 1e-5 * np.random.default_rng(0).normal(size=6)
+    models = table([0.9 + noise, [0.5] * 6])
+    p_value = float(resampled_t_test(models, test_fraction=0.5).p_values[0])
+    assert 1e-30 < p_value < 1e-16
+    for factor, excluded in ((1.001, True), (0.999, False)):
+        level = 1 - Fraction(p_value * factor)
+        result = resampled_t_test(models, test_fraction=0.5, confidence_level=level)
+        assert (result.low[0] > 0) == excluded
 
 
 def test_equal_infinities_do_not_differ_and_others_cannot_be_compared() -> None:
