@@ -44,7 +44,12 @@ _LATEX = {
 
 
 def format_p(p_value: float, name: str = "") -> str:
-    """Return a p-value as a cell, or as a part of a sentence with its name; it is never 0."""
+    """Return a p-value as a cell, or as a part of a sentence with its name; it is never 0.
+
+    A cell of NaN is a dash.
+    """
+    if math.isnan(p_value):
+        return DASH
     if p_value < _SMALLEST_P:
         return f"{name} < {_SMALLEST_P:g}".lstrip()
     return f"{name} = {p_value:.2g}" if name else f"{p_value:.2g}"

@@ -12,7 +12,7 @@ import numpy as np
 from fastad._core.floats import positive_p
 from fastad._core.parameters import check_flag, check_float_level
 from fastad._core.results import Column, NamedParts, TableResult, interval_columns
-from fastad._core.text_tables import DASH, count_text, intervals_text, number_text
+from fastad._core.text_tables import DASH, count_text, format_p, intervals_text, number_text
 from fastad._core.types import FloatMatrix, IntMatrix, IntVector, Point
 from fastad.benchmarking.concordance_interval import MIN_DATASETS, concordance_interval
 from fastad.benchmarking.ranks import (
@@ -118,12 +118,12 @@ class FriedmanTable(TableResult, NamedParts[str, FriedmanTest]):
             column("n_detectors"),
             column("statistic", ".2f", "chi-square"),
             column("df"),
-            column("p_value", ".2g", "p"),
+            column("p_value", format_p, "p"),
             column("f_statistic"),
             *(Column(f"f_df_{i + 1}", [test.f_df[i] for test in tests]) for i in range(2)),
             Column(None, map(_f_text, tests), str, "F"),
-            column("f_p_value", ".2g", "p of F"),
-            column("exact_p_value", ".2g", "exact p"),
+            column("f_p_value", format_p, "p of F"),
+            column("exact_p_value", format_p, "exact p"),
             column("kendall_w", ".3f", "W"),
             *interval_columns(low, high, level, ".3f"),
         ]

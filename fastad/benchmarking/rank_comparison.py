@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.results import Column, TableResult, interval_columns
-from fastad._core.text_tables import best_detectors, intervals_text, level_text
+from fastad._core.text_tables import best_detectors, format_p, intervals_text, level_text
 from fastad._core.types import FloatMatrix, FloatVector
 
 _MAX_NAMES, _MAX_CLAUSES = 5, 4
@@ -126,8 +126,8 @@ class RankComparison(TableResult):
             Column(self.measure, self.detectors, str),
             Column("mean rank", self.mean_ranks, ".2f", marks=marks),
             *interval_columns(self.low, self.high, level),
-            Column(f"p against {self.detectors[against]}", self.p_values[against], ".2g"),
-            Column(f"p, {self.method}", self.adjusted_p_values[against], ".2g"),
+            Column(f"p against {self.detectors[against]}", self.p_values[against], format_p),
+            Column(f"p, {self.method}", self.adjusted_p_values[against], format_p),
         ]
 
     @property

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, lambertw, ndtr, stdtr
 
+from fastad._core.floats import positive_p
 from fastad._core.parameters import check_inside
 from fastad._core.results import (
     Column,
@@ -37,7 +38,7 @@ from fastad._core.results import (
     interval_columns,
     plain_rows,
 )
-from fastad._core.text_tables import level_text
+from fastad._core.text_tables import format_p, level_text
 from fastad._core.types import FloatVector, Point
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.labeling.drawn_rows import DrawnRows, check_rounds
@@ -143,7 +144,7 @@ class LabeledEstimates(ShortRepr, TableResult):
         yield Column("value", each("value"), ".4g")
         yield from interval_columns(each("low"), each("high"), "interval", ".4g")
         yield Column("standard_error", each("standard_error"))
-        yield Column("p_value", each("p_value"), ".2g", "p")
+        yield Column("p_value", each("p_value"), format_p, "p")
         yield Column("sequence_low", each("sequence_low"))
         yield Column("sequence_high", each("sequence_high"))
         yield Column("is_decided", each("is_decided"), lambda x: "yes" if x else "", "decided")
@@ -340,7 +341,7 @@ class _Spread(NamedTuple):
             excess = max(statistic - sixth, 0.0)
             normal = 2 * excess / (1 + math.sqrt(1 + 8 * sixth * excess))
         student = float(stdtr(min(self.df, _MOST_DF), -statistic))
-        return 2 * max(student, float(ndtr(-normal))) if sign else 1.0
+        return positive_p(2 * max(student, float(ndtr(-normal)))) if sign else 1.0
 
     def _sixth(self, sign: float) -> float:
         return min(max(sign * self.skewness, 0.0), _MOST_SKEWNESS) / 6

@@ -143,7 +143,7 @@ class GateResult(TableResult):
             yield Column(name, [np.min(row._attribute(name)).item() for row in rows])
         bounds = [DASH if row.test is None else row.test.bound_text for row in rows]
         yield Column(None, bounds, str, f"{level_text(self.confidence_level)} bound")
-        yield Column(None, p_values, lambda p: DASH if math.isnan(p) else format_p(p), "p")
+        yield Column(None, p_values, format_p, "p")
         yield Column("verdict", [row.verdict for row in rows], str)
         yield Column("reason", [row.reason for row in rows])
 

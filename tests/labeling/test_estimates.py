@@ -55,6 +55,9 @@ def test_labels_of_all_rows_give_the_measures() -> None:
         assert each.value == pytest.approx(truth(each.target, y_true, scores), abs=1e-12)
         assert each.standard_error == 0
         assert each.low == pytest.approx(each.high)
+        assert each.p_value > 0 or math.isnan(each.p_value)
+    assert str(found).splitlines()[1].split()[-1] == "yes"
+    assert "< 1e-16" in str(found).splitlines()[1]
 
 
 def test_one_row_and_rows_of_one_class_have_values_or_a_reason() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import chdtrc, stdtrit
 
 from fastad._core.floats import exp
+from fastad._core.text_tables import format_p
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad.regions.results import VolumeEstimate, from_log_fraction, rising
 from fastad.regions.splitting.bridge import Bridge
@@ -269,7 +270,7 @@ def mixing_problems(run: SplittingRun, threshold: float, highest: float = -math.
     if run.mixing_p_value < _SUSPICIOUS:
         problems.append(
             "ranks of moved particles among the others differ from the ranks of new points "
-            f"(p-value {run.mixing_p_value:.2g})"
+            f"({format_p(run.mixing_p_value, 'p')})"
         )
     if isinstance(run.bridge, Bridge):
         if max(threshold, highest) > run.bridge.threshold:

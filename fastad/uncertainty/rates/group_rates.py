@@ -12,14 +12,7 @@ from fastad._core.arrays import check_rows, real_vector, set_all_readonly
 from fastad._core.parameters import check_flag, check_inside, short_repr, significance_level
 from fastad._core.results import Column, ShortRepr, TableResult, interval_columns, plain_rows
 from fastad._core.suggestions import did_you_mean
-from fastad._core.text_tables import (
-    DASH,
-    count_text,
-    estimate_text,
-    format_p,
-    intervals_text,
-    some_of,
-)
+from fastad._core.text_tables import count_text, estimate_text, format_p, intervals_text, some_of
 from fastad._core.types import ArrayLike, FloatVector, IntVector, Point
 from fastad._kernels.resampling.subsample import hypergeometric_window, window_capacity
 from fastad.errors import InvalidInputError
@@ -186,7 +179,7 @@ class RateComparison(ShortRepr, TableResult):
             low,
             high,
             ends,
-            Column("p_value", p_values, lambda p: DASH if p != p else format_p(p), "p"),
+            Column("p_value", p_values, format_p, "p"),
         ]
 
     @property
