@@ -334,6 +334,9 @@ def lowest_flagged(threshold: Threshold, dtype: np.dtype[Any]) -> Threshold:
 def flags(scores: AnyVector, threshold: Threshold) -> BoolVector:
     """Return which scores reach a threshold; the points of their curve that do are the same."""
     lowest = lowest_flagged(threshold, scores.dtype)
+    if scores.dtype == np.bool_:
+        # With integers of any size, NumPy compares integers alone.
+        scores = scores.view(np.uint8)
     # As its own float, NumPy does not round the threshold to the type of the scores once more.
     reached: BoolVector = scores >= (np.float64(lowest) if scores.dtype.kind == "f" else lowest)
     return reached

@@ -584,3 +584,13 @@ def test_kinds_reach_an_exact_threshold_as_their_scores_do(dtype: Any, threshold
     assert point.kinds is not None
     assert point.kinds.n_events.tolist() == [reached[0], reached[2]]
     assert fastad.confusion_at([1, 0, 1, 0], scores, threshold=threshold).tp == sum(reached)
+
+
+@pytest.mark.parametrize("threshold", [1e300, 2**63, -(2**64)])
+def test_decisions_of_kinds_reach_a_threshold_of_any_size(threshold: float) -> None:
+    result = fastad.evaluate(
+        [1, 0], np.array([True, False]), measures=["auc"], threshold=threshold, kinds=["a", ""]
+    )["score"]
+    (point,) = result.operating_points
+    assert point.kinds is not None
+    assert point.kinds.n_events.tolist() == [threshold < 0]
