@@ -249,11 +249,20 @@ def test_a_batch_without_points_is_a_look() -> None:
     assert (monitor.n_updates, monitor.n_samples) == (1, 0)
 
 
-@pytest.mark.parametrize("threshold", [Fraction(3, 10), np.longdouble("0.3")])
-def test_a_monitor_flags_what_reaches_an_exact_threshold(threshold: Any) -> None:
-    """0.3 as float64 lies below it."""
+@pytest.mark.parametrize(
+    ("threshold", "score", "is_flagged"),
+    [
+        (Fraction(7, 10), np.float32(0.7), False),
+        (Fraction(3, 10), np.float64(0.3), False),
+        (np.longdouble("0.3"), np.float64(0.3), False),
+        (Fraction(2**54 + 1, 2), np.int64(2**53 + 1), True),
+    ],
+)
+def test_a_monitor_flags_what_reaches_an_exact_threshold(
+    threshold: Any, score: Any, is_flagged: bool
+) -> None:
+    """0.3 as float64 and 0.7 as float32 lie below it."""
     monitor = RateMonitor("tpr", expected_rate=0.3, threshold=threshold)
-    scores = np.array([0.3, 0.1, 0.9, 0.2])
     for each in (monitor, RateMonitor.from_bytes(monitor.to_bytes())):
-        each.update([1, 0, 1, 0], scores)
-        assert each.n_events == np.count_nonzero(scores[[0, 2]] >= Fraction(3, 10))
+        each.update([1, 0], np.array([score, score]))
+        assert each.n_events == is_flagged

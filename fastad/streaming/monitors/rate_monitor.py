@@ -13,7 +13,7 @@ from fastad._core.interrupts import StateLock, uninterrupted
 from fastad._core.parameters import check_choice, check_inside, check_threshold, short_repr
 from fastad._core.types import ArrayLike, Label, Point, Threshold
 from fastad.errors import InvalidInputError, InvalidTypeError
-from fastad.measures.flagged import flags, lowest_flagged
+from fastad.measures.flagged import flags
 from fastad.measures.rates import PROPORTIONS, RATES, TRIALS
 from fastad.measures.results import Confusion
 from fastad.streaming.sketches.cells import ANOMALY
@@ -174,13 +174,7 @@ class RateMonitor:
             self._reference = _check_reference(reference, alternative)
             self._of_reference = self._alpha / 2
             self.expected_range = self._range_of_reference(*self._reference)
-        self.threshold: Threshold | None = None
-        if threshold is not None:
-            checked = check_threshold(threshold)
-            is_kept = isinstance(checked, int | float)
-            # As exactly as bytes keep it.
-            exact = lowest_flagged(checked, np.dtype(np.float64))
-            self.threshold = checked if is_kept else exact
+        self.threshold: Threshold | None = None if threshold is None else check_threshold(threshold)
         self._lock = StateLock("RateMonitor")
         self._begin()
 
@@ -348,7 +342,7 @@ class RateMonitor:
                 if threshold is None
                 else [
                     type(threshold).__name__,
-                    int(threshold) if isinstance(threshold, int) else float(threshold),
+                    str(threshold) if isinstance(threshold, Fraction) else threshold,
                 ],
                 "alternative": self.alternative,
                 "confidence_level": str(self.confidence_level),
@@ -377,7 +371,8 @@ class RateMonitor:
     def _from_state(cls, state: dict[str, Any]) -> "RateMonitor":
         expected, reference = state["expected_rate"], state["reference"]
         threshold = state["threshold"]
-        types: dict[str, Any] = {"int": int, "bool": bool, "float": float, "float64": np.float64}
+        kinds = (bool, int, float, np.float64, Fraction)
+        types: dict[str, Any] = {kind.__name__: kind for kind in kinds}
         monitor = cls(
             state["rate"],
             expected_rate=None if expected is None else Fraction(expected),
