@@ -150,7 +150,9 @@ class Labels:
                 raise InvalidInputError(
                     f"pos_label must be a number, as the labels are; found {positive!r}"
                 )
-            positive = label_of(positive)
+            # A number is neither true nor false, as words and booleans are.
+            if is_number(positive) or not (is_text and is_number(value)):
+                positive = label_of(positive)
         if label == positive:
             return True
         self._add_other(label)

@@ -135,6 +135,12 @@ LABELS = {
     "pos_label a number": labels("2", "5", "2.0", pos_label="2"),
     "pos_label written as a float": labels("0", "1", "+1", pos_label="1.0"),
     "pos_label a truth": labels("true", "False", "TRUE", pos_label="false"),
+    "pos_label a truth beside numbers": labels(
+        *("-1", "1", "-1"),
+        pos_label="true",
+        expected=": column 'y', line 3: must have one label beside pos_label='true'; "
+        "found -1 and 1",
+    ),
     "pos_label a spelling of missing": labels(
         "NA", "ok", "NA", expected={"y": [1, 0, 1], "s": [0.0, 0.5, 1.0]}, pos_label="NA"
     ),
