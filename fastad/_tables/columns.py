@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from fastad._core.arrays import python_values
 from fastad._core.frames import in_zone, zone_of
 from fastad._core.types import AnyVector, Label
 from fastad._tables.errors import CellError, ColumnError, InexactColumnError
@@ -233,7 +234,8 @@ def _names(values: Values, role: Names, *, untyped: bool) -> Any:
     """Return names: strings, or values of another type."""
     if role.may_miss and not isinstance(values, np.ndarray) and values.null_count:
         cells = np.empty(len(values), object)
-        cells[:] = values.to_pylist()
+        present = _names(values.drop_null(), role, untyped=untyped)
+        cells[to_numpy(values.is_valid())] = python_values(present)
         return cells
     distinct, codes = _factorized(values)
     if distinct is not None:

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import fastad
@@ -235,3 +237,18 @@ def test_groups_by_infinite_numbers_have_their_kinds(tmp_path: Path) -> None:
     arguments = ["--score", "knn", "--group", "level", "--memory", "64MB", "--json"]
     rows = json_of("evaluate", str(path), *arguments)["detectors"]
     assert {row["group"]["level"] for row in rows} == {1.5, "inf"}
+
+
+def test_kinds_that_are_times_of_an_hour_that_comes_twice_stay_apart(tmp_path: Path) -> None:
+    """When summer time ends, clocks show 02:30 twice."""
+    first = 1_792_888_200 * 10**6  # 2026-10-25T00:30Z
+    zoned = pa.array([first, first + 3600 * 10**6, None], pa.timestamp("us", "Europe/Berlin"))
+    path = tmp_path / "scores.parquet"
+    pq.write_table(pa.table({"y": [1, 1, 0], "s": [0.5, 0.7, 0.6], "k": zoned}), path)
+    result = streaming.evaluate(path, score_columns="s", measures="auc", kind_columns="k")
+    columns = columns_of(result)
+    assert set(zip(map(str, columns["name"]), columns["n_samples"], strict=True)) == {
+        ("all", 2),
+        ("2026-10-25 02:30:00+02:00", 1),
+        ("2026-10-25 02:30:00+01:00", 1),
+    }
