@@ -156,12 +156,17 @@ def with_gaps(values: Any, name: str) -> npt.NDArray[Any]:
     NumPy would have them as floats, which merge large ones.
     """
     array = converted(values, name)
-    kind = str(getattr(values, "dtype", getattr(values, "type", ""))).lower()
-    if array.dtype.kind != "f" or not kind.startswith(("int", "uint")):
+    kind = value_type(getattr(values, "dtype", getattr(values, "type", "")))
+    if array.dtype.kind != "f" or not str(kind).lower().startswith(("int", "uint")):
         return array
     names = ("tolist", "to_list", "to_pylist")  # of pandas, polars and pyarrow
     to_list = next(getattr(values, each) for each in names if hasattr(values, each))
     return np.array(to_list(), object)
+
+
+def value_type(dtype: Any) -> Any:
+    """Return the type of the values of a column: of pandas' categories the type of these."""
+    return getattr(getattr(dtype, "categories", None), "dtype", dtype)
 
 
 def refuse_masked(values: Any, name: str) -> None:

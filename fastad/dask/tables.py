@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fastad._core.frames import is_missing, with_gaps
+from fastad._core.frames import is_missing, value_type, with_gaps
 from fastad._core.parameters import short_repr
 from fastad._core.suggestions import did_you_mean
 from fastad._tables.columns import MISSING_VALUE, Role, convert
@@ -63,7 +63,7 @@ class PartitionedTable:
                 name
                 for name, dtype in self._types.items()
                 if name not in others
-                and (getattr(dtype, "kind", "O") in "iuf" or str(dtype).startswith("decimal"))
+                and _has_numbers(value_type(dtype))
                 and not kind_by_name(str(name))
             ]
         check_some(names, list(self._types))
@@ -120,6 +120,10 @@ class PartitionedTable:
             name: str(dtype) if getattr(dtype, "kind", "O") in "biuf" else None
             for name, dtype in kinds.items()
         }
+
+
+def _has_numbers(dtype: Any) -> bool:
+    return getattr(dtype, "kind", "O") in "iuf" or str(dtype).startswith("decimal")
 
 
 def _chunk(*arrays: Any, names: Sequence[str]) -> dict[str, Any]:

@@ -164,8 +164,15 @@ def test_decimals_are_scores_and_groups() -> None:
         assert result[key]["auc"].value == 3 / 4
 
 
-def test_kinds_that_are_large_integers_beside_missing_values_stay_apart() -> None:
-    kinds: Any = pd.array([2**53, 2**53 + 1, None, None], "Int64")
+def test_categories_that_are_numbers_are_scores() -> None:
+    scores = pd.Categorical([1, 3, 2, 4])
+    frame = dd.from_pandas(pd.DataFrame({"y": [0, 0, 1, 1], "s": scores}), npartitions=2)
+    assert fastad.dask.evaluate(frame, measures="auc")["s"]["auc"].value == 3 / 4
+
+
+@pytest.mark.parametrize("dtype", ["category", "Int64"])
+def test_kinds_that_are_large_integers_beside_missing_values_stay_apart(dtype: Any) -> None:
+    kinds: Any = pd.Series([2**53, 2**53 + 1, None, None], dtype=object).astype(dtype)
     frame = dd.from_pandas(pd.DataFrame({"y": [1, 1, 0, 0], "s": 1.0, "k": kinds}), npartitions=1)
     result = fastad.dask.evaluate(frame, score_columns="s", measures="auc", kind_columns="k")
     assert {2**53, 2**53 + 1} < set(result.breakdown.to_columns()["name"])
