@@ -350,6 +350,17 @@ def test_rows_that_cannot_be_counted_are_not_lost(
         streaming.evaluate(path)
 
 
+def test_infinite_scores_alone_are_counted_apart() -> None:
+    connection = duckdb.connect()
+    rows = "(0, '-inf'), (0, 'inf'), (1, 'inf'), (1, NULL)"
+    connection.execute(f"CREATE TABLE t AS SELECT y, s::DOUBLE AS s FROM (VALUES {rows}) r(y, s)")
+    query = counts_query("duckdb", table="t", score_column="s", label_column="y")
+    low, infinity, missing = connection.execute(query).fetchall()
+    assert low == (-np.inf, -np.inf, 1, 0, 0)
+    assert infinity == (np.inf, np.inf, 1, 1, 0)
+    assert missing == (None, None, 0, 1, 0)
+
+
 @loop("kind", ["BOOLEAN", "TINYINT", "UBIGINT", "DECIMAL(9, 3)", "FLOAT", "VARCHAR"])
 def test_labels_of_any_type_are_counted(kind: str) -> None:
     connection = duckdb.connect()

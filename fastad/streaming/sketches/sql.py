@@ -126,11 +126,12 @@ class CountsQuery(NamedTuple):
         # distinct labels of a bin costs nothing.
         text = syntax.to_text.format("fastad_label")
         number = syntax.to_float.format(f"replace(replace({text}, 'true', '1'), 'false', '0')")
+        # Where no score is finite, infinities must not share the bin of scores that are NULL.
         # Some databases would copy a common subquery of all rows. Samples of one label are counted
         # in half the time of sums of conditions.
         return f"""\
 WITH fastad_ends AS (
-  SELECT min(fastad_score) AS fastad_lowest, max(fastad_score) AS fastad_highest
+  SELECT coalesce(min(fastad_score), 0) AS fastad_lowest, max(fastad_score) AS fastad_highest
   FROM (SELECT {score} FROM {self.table}) AS fastad_scores
   WHERE abs(fastad_score) <= {_LARGEST!r}
 ), fastad_range AS (
