@@ -105,6 +105,16 @@ def test_groups_cross_partitions(table: pd.DataFrame) -> None:
         assert result[name, "a"]["tpr@0.05"].value == fastad.tpr_at_fpr(rows.y, rows.a, fpr=0.05)
 
 
+def test_groups_may_be_objects_without_an_order() -> None:
+    rows = {"y": [0, 1, 0, 1, 1], "s": [2, 1, 1, 2, 2], "g": np.array([7, 7, "a", "a", 7], object)}
+    columns = {name: da.from_array(np.array(values), chunks=3) for name, values in rows.items()}
+    result = fastad.dask.evaluate(columns, score_columns="s", group_columns="g", measures="auc")
+    assert {key: table["auc"].value for key, table in result.items()} == {
+        (7, "s"): 1 / 4,
+        ("a", "s"): 1,
+    }
+
+
 def test_skewed_empty_and_one_class_partitions(table: pd.DataFrame) -> None:
     ordered = pd.concat([table[table.y], table[~table.y]])
     n = int(table.y.sum())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from fastad._core.arrays import python_values
+from fastad._core.arrays import RowIndex, python_values
 from fastad._core.parameters import (
     N_RESAMPLES,
     check_column_names,
@@ -27,7 +27,7 @@ from fastad._tables.table import Batch, Table
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.evaluation.breakdown import PART_COLUMNS
 from fastad.measures.measure import BoundMeasure, MeasureLike
-from fastad.ordering.groups import in_order, refuse_taken
+from fastad.ordering.groups import factorize, in_order, refuse_taken
 from fastad.ordering.labels import check_labels
 from fastad.ordering.membership import Overlap
 from fastad.streaming.large_files.counts import cells_of, is_counts, read_counts
@@ -446,10 +446,10 @@ def split(batch: Batch, group_columns: Sequence[str]) -> Iterator[tuple[Any, Any
         return
     codes, firsts = np.zeros(batch.n_rows, np.int64), np.zeros(1, np.int64)
     for name in group_columns:
-        values, inverse = np.unique(batch.columns[name], return_inverse=True)
+        of_column, values = factorize(batch.columns[name], name, RowIndex(batch.n_rows))
         # Numbered anew, so that no product of the numbers of values is beyond 64 bits.
         _, firsts, codes = np.unique(
-            codes * values.shape[0] + inverse, return_index=True, return_inverse=True
+            codes * values.shape[0] + of_column, return_index=True, return_inverse=True
         )
     order = np.argsort(codes, kind="stable")
     bounds = np.searchsorted(codes[order], np.arange(firsts.shape[0] + 1))
