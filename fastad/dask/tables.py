@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fastad._core.frames import is_missing, value_type, with_gaps
+from fastad._core.frames import is_missing, value_type, with_gaps, zone_of
 from fastad._core.parameters import short_repr
 from fastad._core.suggestions import did_you_mean
 from fastad._tables.columns import MISSING_VALUE, Role, convert
@@ -277,9 +277,11 @@ def _array(column: Any, name: str, number: int) -> Any:
         if missing.any():
             row = int(np.argmax(missing))
             raise TableError(f"partition {number}: column {name!r}, row {row}: {MISSING_VALUE}")
+    # NumPy has neither decimals nor times of a zone.
     if hasattr(column.dtype, "pyarrow_dtype"):
-        # NumPy has no decimals.
         return column.array.__arrow_array__().combine_chunks()
+    if zone_of(column) is not None:
+        return importlib.import_module("pyarrow").array(column)
     # Nullable types have one of NumPy's below them.
     below = getattr(column.dtype, "numpy_dtype", None)
     return np.asarray(column if below is None else column.to_numpy(dtype=below))

@@ -1,6 +1,7 @@
 """Evaluation on Dask: the numbers of one machine, however the rows are partitioned."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -113,6 +114,15 @@ def test_groups_may_be_objects_without_an_order() -> None:
         (7, "s"): 1 / 4,
         ("a", "s"): 1,
     }
+
+
+def test_groups_that_are_times_of_a_zone_are_datetimes() -> None:
+    times = pd.DatetimeIndex(["2026-07-01T12:00Z"] * 4).tz_convert("Europe/Berlin")
+    frame = dd.from_pandas(pd.DataFrame({"y": [0, 0, 1, 1], "s": 1.0, "g": times}), npartitions=2)
+    result = fastad.dask.evaluate(frame, score_columns="s", group_columns="g", measures="auc")
+    ((name, _),) = result
+    assert type(name) is datetime
+    assert name.isoformat() == "2026-07-01T14:00:00+02:00"
 
 
 def test_skewed_empty_and_one_class_partitions(table: pd.DataFrame) -> None:
