@@ -4,6 +4,8 @@ import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
+from operator import mul
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -189,13 +191,14 @@ class Box:
     @property
     def volume(self) -> float:
         """Product of the widths, and of the numbers of values of discrete features; may be inf."""
-        product = math.prod(
+        widths = (
             high - low if values is None else float(values.shape[0])
             for low, high, values in self._features()
         )
-        # On the way it may have left the range of floats, and come back or not.
-        if sys.float_info.min <= product <= sys.float_info.max:
-            return product
+        products: list[float] = list(accumulate(widths, mul))
+        # Digits that are lost outside of the range of floats do not come back into it.
+        if sys.float_info.min <= min(products) and max(products) <= sys.float_info.max:
+            return products[-1]
         return exp(self.log_volume)
 
     def contains(self, X: ArrayLike) -> npt.NDArray[np.bool_]:
