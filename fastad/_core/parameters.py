@@ -318,6 +318,17 @@ def nearest_float(value: Any) -> float:
         return math.inf if value > 0 else -math.inf
 
 
+def float_threshold(value: Threshold) -> float:
+    """Return the float that floats are below where they are below a threshold.
+
+    Integers beyond all digits of floats are rounded as scores that are such integers.
+    """
+    nearest = nearest_float(value)
+    if isinstance(value, int) or nearest >= value:
+        return nearest
+    return math.nextafter(nearest, math.inf)
+
+
 def short_number(value: Any) -> str:
     """Return an integer in all digits, another number in six."""
     return f"{value:d}" if isinstance(value, int) else f"{nearest_float(value):g}"

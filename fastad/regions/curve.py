@@ -3,7 +3,7 @@
 import numpy as np
 
 from fastad._core.arrays import as_readonly
-from fastad._core.parameters import check_threshold, nearest_float
+from fastad._core.parameters import check_threshold, float_threshold
 from fastad._core.progress import Progress, reporting
 from fastad._core.results import Column, Result
 from fastad._core.suggestions import suggests_arguments
@@ -85,7 +85,7 @@ class VolumeCurve(Result):
         InvalidInputError
             If the threshold is below the lowest one.
         """
-        checked = nearest_float(check_threshold(threshold))
+        checked = float_threshold(check_threshold(threshold))
         if checked < self._lowest:
             raise InvalidInputError(
                 f"threshold must be at least {self._lowest}, to which the curve goes down; found "
@@ -171,7 +171,7 @@ def volume_curve(
     """
     plan = check_plan("splitting", n_draws, None, None, confidence_level, rng)
     box = check_box(box)
-    lowest = nearest_float(check_threshold(threshold))
+    lowest = float_threshold(check_threshold(threshold))
     if not np.isfinite(lowest):
         raise InvalidInputError(f"threshold must be finite; found {threshold}")
     cube = Cube(box, block_score(detector, box.n_features))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.parameters import check_each, check_threshold, nearest_float
+from fastad._core.parameters import check_each, check_threshold, float_threshold
 from fastad._core.progress import Progress, reporting
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
@@ -367,7 +367,7 @@ def volume(
     box = check_box(box)
     scored = block_score(detector, box.n_features)
     given = check_each(threshold, "threshold", check_threshold)
-    thresholds = list(map(nearest_float, given if isinstance(given, list) else [given]))
+    thresholds = list(map(float_threshold, given if isinstance(given, list) else [given]))
     with thread_limit(n_threads), reporting(progress, "points") as report:
         plan = plan._replace(progress=report)
         estimates = estimate_volumes(scored, thresholds, box, plan)

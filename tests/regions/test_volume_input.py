@@ -56,6 +56,16 @@ def test_where_no_draw_falls_inside_the_value_is_a_bound(
     assert result.to_dict()["standard_error"] is None
 
 
+@pytest.mark.parametrize("third", [Fraction(1, 3), Fraction(2, 3)])
+def test_a_threshold_that_no_float_is_has_the_floats_below_it_inside(third: Any) -> None:
+    near = float(third)  # below a third, and below two
+    assert near < third
+    inside = volume(lambda X: np.full(len(X), near), third, SQUARE, n_draws=100, rng=0)
+    above = math.nextafter(near, 1)
+    outside = volume(lambda X: np.full(len(X), above), third, SQUARE, n_draws=100, rng=0)
+    assert (inside.value, outside.n_inside) == (1, 0)
+
+
 @pytest.mark.parametrize("threshold", [2.1, math.inf])
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("kind", KINDS)
