@@ -15,7 +15,7 @@ from fastad._core.types import FloatVector, IntMatrix, IntVector
 from fastad._kernels.geometry.draws import scale_to_box
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
-from fastad.regions.results import VolumeEstimate, from_fraction
+from fastad.regions.results import VolumeEstimate, draws_inside, from_fraction
 from fastad.regions.scores import BlockScore
 from fastad.regions.uniform import binomial
 
@@ -157,4 +157,5 @@ def _estimate(counts: IntVector, size: int, threshold: float, level: float) -> V
         confidence_level=level,
         threshold=threshold,
         is_bound=False,
+        effective_sample_size=draws_inside(value, error),
     )

@@ -114,6 +114,10 @@ class VolumeEstimate(Record):
         counted = self.method in _COUNTED
         is_bound = outside == 0 if counted else self.value == 1 and self.method != "exact"
         value = 1 - self.low if is_bound else value
+        if self.method == "uniform" or math.isnan(self.standard_error):
+            ess = float(outside) if counted else 0.0
+        else:
+            ess = draws_inside(value, self.standard_error)
         return replace(
             self,
             value=value,
@@ -128,7 +132,7 @@ class VolumeEstimate(Record):
             uniform_low=1 - self.uniform_high,
             uniform_high=1 - self.uniform_low,
             n_inside=outside,
-            effective_sample_size=float(outside) if counted else self.effective_sample_size,
+            effective_sample_size=ess,
             is_bound=is_bound,
             _more=None,
         )
@@ -169,6 +173,11 @@ class VolumeEstimate(Record):
                 f"them; found draws of method {self.method!r}"
             )
         return replace(self._more(more), reason=self.reason)
+
+
+def draws_inside(value: float, standard_error: float) -> float:
+    """Return with how many draws inside independent ones have a standard error."""
+    return (1 - value) * (value / standard_error) ** 2 if standard_error else math.inf
 
 
 def from_fraction(

@@ -404,3 +404,16 @@ def test_the_complement_of_all_inside_is_a_bound(method: Any, n_draws: int) -> N
     assert others.value == others.high == 1 - result.low > 0
     assert str(others).startswith("< ")
     assert others.complement.value == 1
+
+
+@pytest.mark.parametrize("threshold", [1.9, 0.5])
+def test_as_many_independent_draws_inside_have_the_same_error(threshold: float) -> None:
+    """They are binomial, whichever method they stand for: above a half and below it."""
+    methods: list[Any] = ["splitting", "sobol", "uniform"]
+    for method in methods:
+        result = volume(
+            lambda X: abs(X).sum(axis=1), threshold, SQUARE, method=method, n_draws=10_000, rng=0
+        )
+        for one in (result, result.complement):
+            error = one.value * math.sqrt((1 - one.value) / one.effective_sample_size)
+            assert one.standard_error == pytest.approx(error, rel=1e-9)

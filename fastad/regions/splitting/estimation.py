@@ -117,7 +117,7 @@ def _estimate_at(
 
     def by_draws() -> VolumeEstimate:
         ends = math.log(low), math.log(high)
-        return _estimate(math.log(fraction), error_of_draws, ends, fields)
+        return _estimate(math.log(fraction), error_of_draws, ends, fields, n_first_below)
 
     # No level was passed: no other draws count.
     if n_first_below and all(repeat.is_first(threshold) for repeat in repeats):
@@ -140,13 +140,13 @@ def _estimate_at(
     else:
         by = f"by levels without a bridge, as {run.bridge}"
     fields["reason"] = f"{by}; {_condition(repeats, level)}"
-    return _estimate(log_value, error, (log_value - half, log_value + upper), fields)
+    ess = -math.expm1(log_value) / error**2 if error else math.inf
+    return _estimate(log_value, error, (log_value - half, log_value + upper), fields, ess)
 
 
 def _estimate(
-    log_value: float, error: float, ends: tuple[float, float], fields: dict[str, Any]
+    log_value: float, error: float, ends: tuple[float, float], fields: dict[str, Any], ess: float
 ) -> VolumeEstimate:
-    ess = 1 / error**2 if error else math.inf
     return from_log_fraction(
         log_value, error, *ends, effective_sample_size=ess, is_bound=False, **fields
     )
