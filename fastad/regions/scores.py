@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Lock
 from typing import Any, TypeAlias, TypeVar
 
@@ -220,9 +221,14 @@ def block_score(
     return scored
 
 
+# The argument that gave the detector at hand, where it is one of several.
+named_as: ContextVar[str] = ContextVar("named_as", default="")
+
+
 @contextmanager
 def naming(argument: str) -> Iterator[None]:
-    """Name a detector, in the errors about it, as the argument that gave it."""
+    """Name a detector, in errors and warnings about it, as the argument that gave it."""
+    token = named_as.set(argument)
     try:
         yield
     except InvalidInputError as error:
@@ -230,6 +236,8 @@ def naming(argument: str) -> Iterator[None]:
             raise
         message = argument + str(error).removeprefix("detector")
         raise InvalidInputError(message, argument=argument) from error.__cause__
+    finally:
+        named_as.reset(token)
 
 
 def _block_score(detector: Detector, n_features: int, one_of_several: str | None) -> BlockScore:

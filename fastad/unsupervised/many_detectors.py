@@ -306,7 +306,7 @@ def evaluate_unsupervised(
             with naming(f"detectors[{name!r}]"):
                 y_score = score.of_rows(samples)
                 levels, drawn = estimator.level_sets(samples, y_score, options)
-            warn_of_mixing(estimator.mixing_problems)
+                warn_of_mixing(estimator.mixing_problems)
             points = PointLevels.of(levels, y_score, drawn, number)
             estimates[name] = estimate_with_points(levels, points, plan)
     return UnsupervisedEvaluation(estimates, plan.level)

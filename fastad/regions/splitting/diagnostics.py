@@ -10,6 +10,7 @@ from fastad._core.types import FloatVector
 from fastad._core.user_warnings import warn_user
 from fastad.errors import InsufficientMixingWarning
 from fastad.regions.algebra import dot
+from fastad.regions.scores import named_as
 
 # Scores whose ranks are tested.
 _RANKED = 1024
@@ -72,8 +73,10 @@ def correlation(before: FloatVector, after: FloatVector) -> float:
 def warn_of_mixing(problems: Sequence[str]) -> None:
     """Warn of problems, if there are any; at the line of the user."""
     if problems:
+        of = f" of {named_as.get()}" if named_as.get() else ""
         warn_user(
-            f"particles may have missed parts of the region: {'; '.join(problems)}. The interval "
-            "follows from how much repeats differ; a larger n_draws lets particles move more",
+            f"particles may have missed parts of the region{of}: {'; '.join(problems)}. The "
+            "interval follows from how much repeats differ; a larger n_draws lets particles move "
+            "more",
             InsufficientMixingWarning,
         )
