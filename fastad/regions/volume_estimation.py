@@ -380,6 +380,8 @@ def _referred(
     """Return the detector, the box and the plan in the unit cube that stands for a reference."""
     if box is not None:
         raise InvalidInputError("reference must not be given together with a box")
+    if plan.method == "exact":
+        raise InvalidInputError("method must not be 'exact' with a reference: leaves are boxes")
     if plan.data is not None:
         check_samples(plan.data, reference.n_features, "data")
         plan = plan._replace(data=reference.to_cube(plan.data))

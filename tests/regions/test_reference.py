@@ -7,6 +7,7 @@ import numba
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.ensemble import IsolationForest
 
 import fastad
 from fastad.errors import InvalidInputError, InvalidTypeError
@@ -223,6 +224,9 @@ def test_refusals_of_volume() -> None:
         fastad.volume(square, 1.0)
     with pytest.raises(InvalidInputError, match=r"data must have the shape \(n_samples, 2\)"):
         fastad.volume(square, 1.0, reference=reference, data=np.ones((5, 3)))
+    forest = IsolationForest(n_estimators=1).fit(np.eye(2))
+    with pytest.raises(InvalidInputError, match="method must not be 'exact' with a reference"):
+        fastad.volume(forest, 0.5, reference=reference, method="exact")
 
 
 def test_a_score_that_fails_names_the_point_and_not_that_of_the_cube() -> None:
