@@ -287,6 +287,8 @@ def _estimate(
         for form, factor in ((ends, 1.0), (symmetric_ends, wider))
         for end, sign in ((0, -1), (1, 1))
     )
+    # What holds at all numbers of labels contains what holds at this one, of whichever form.
+    sequence_low, sequence_high = min(low, sequence_low), max(high, sequence_high)
     p_value = math.nan
     if target.is_difference:
         # By the end towards 0: the lower one of a positive difference.

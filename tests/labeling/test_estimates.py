@@ -262,6 +262,16 @@ def test_sequence_is_narrowest_when_all_labels_are_there() -> None:
         assert sequence_factor(10.0, alpha) > best
 
 
+def test_a_sequence_contains_the_interval_at_each_number_of_labels() -> None:
+    """Also near an end of the range, where the interval is one on the scale of the log odds."""
+    y_true = np.arange(90) % 3 == 0
+    scores = {"a": np.random.default_rng(5).normal(size=90) + 2 * y_true}
+    for seed in range(10):
+        drawn = drawn_and_labeled(y_true, scores, 45, "auc", seed)
+        for each in estimate(scores, drawn, target=["auc", "ap", "fpr@tpr0.8"]).estimates:
+            assert each.sequence_low <= each.low <= each.high <= each.sequence_high
+
+
 def test_an_interval_near_the_end_of_the_range_is_not_the_whole_range() -> None:
     rng = np.random.default_rng(7)
     y_true = rng.random(20_000) < 0.01
