@@ -327,10 +327,10 @@ def _areas(
         pairs = n * (size - n)
         if pairs:
             value = {key: twice / (2 * pairs)}
-            # Where few scores are distinct, all of them are shared.
-            is_shared = shared == size
+            # Of one or two distinct scores, one sample at most has its score alone.
+            may_be_few = shared >= size - 1
             n_distinct = (
-                count_values(order.group(block.start + i)).keys.shape[0] if is_shared else None
+                count_values(order.group(block.start + i)).keys.shape[0] if may_be_few else None
             )
             results.append(
                 DetectorEvaluation(

@@ -40,6 +40,8 @@ def test_scores_of_two_values_are_noted_as_decisions() -> None:
     for measures in (["auc"], ["auc", "ap"]):
         grouped = notes_of(decisions.astype(int), groups=GROUPS, measures=measures)
         assert DECISIONS.format("score in 4 of 4 runs") in grouped
+        one_alone = notes_of(np.where(GROUPS, GOOD, GOOD > 3), groups=GROUPS, measures=measures)
+        assert DECISIONS.format("score in 1 of 4 runs") in one_alone
     assert "two values" not in notes_of(np.round(GOOD))
     few = fastad.evaluate([0, 0, 1, 1], [0, 0, 1, 1])
     assert "two values" not in "\n".join(few.notes)
