@@ -155,6 +155,23 @@ def test_the_same_seed_gives_the_same_band_for_any_threads() -> None:
     assert bands[0].high.tolist() == bands[1].high.tolist()
 
 
+def test_bounds_lie_within_the_range_of_a_difference() -> None:
+    """Of values from 0 to 1; 19 of 20 anomalies and no normal sample are flagged by one alone."""
+    y = np.repeat([1, 0], 20)
+    first = np.where(np.arange(40) < 19, 0.9, 0.1)
+    tpr = from_counts("hits", lambda tp, fp, n, m: tp / n, at="threshold", value_range=(0, 1))
+    data = (y, first, 0.1 * first), (y, 0.1 * first, first)
+    for (labels, a, b), end in zip(data, (1.0, -1.0), strict=True):
+        with pytest.warns(LowCoverageWarning):
+            band = difference_band(labels, a, b, measure=tpr, threshold=0.5)
+        # The standard error is sqrt(0.95 * 0.05 / 19), 0.05.
+        assert band.difference == end * 0.95
+        assert sorted([band.low[0], band.high[0]], key=abs) == [
+            pytest.approx(end * (0.95 - 0.05 * norm.ppf(0.975))),
+            end,
+        ]
+
+
 def test_detectors_that_hardly_differ_warn() -> None:
     y, a, _ = detectors(5, 300, 900)
     with pytest.warns(LowCoverageWarning, match="at threshold 0.2 0 samples"):

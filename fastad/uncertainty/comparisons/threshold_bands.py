@@ -32,6 +32,7 @@ from fastad.measures.measure import Measure
 from fastad.measures.results import Curve
 from fastad.ordering.counts import count_scores
 from fastad.ordering.labels import Labels, check_labels, check_scores
+from fastad.uncertainty.comparisons.pair_estimates import range_of_difference
 from fastad.uncertainty.samples.bootstrap import refuse_few
 from fastad.uncertainty.samples.dependence import block_length, kept_by_blocks, lag_weights
 from fastad.uncertainty.samples.effective_size import widening_of_few
@@ -226,7 +227,9 @@ def difference_band(
             LowCoverageWarning,
         )
     difference = values[0] - values[1]
-    curves = (*values, difference, difference - half, difference + half)
+    reach = range_of_difference(measure.bind(threshold=thresholds[0]))
+    ends = np.maximum(difference - half, -reach), np.minimum(difference + half, reach)
+    curves = (*values, difference, *ends)
     back = np.argsort(order)
     return DifferenceBand.of(
         np.array([nearest_float(each) for each in as_given]),
