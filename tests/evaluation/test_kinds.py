@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import fastad
 from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.evaluation.breakdown import PART_COLUMNS
 from tests.support.shared_data import needs_shared_data, shared_file
 from tests.support.strategies import Sample, samples
 
@@ -387,6 +388,7 @@ def test_alarms_a_day_are_those_of_the_normal_events() -> None:
     breakdown = result.breakdown
     assert breakdown is not None
     columns = breakdown.to_columns()
+    assert [*columns] == ["detector", *PART_COLUMNS, "auc", "tpr@threshold0.5"]
     alarms = {
         (part, name): x
         for of, part, name, x in zip(
