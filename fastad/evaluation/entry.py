@@ -239,8 +239,8 @@ def evaluate(
     Raises
     ------
     InvalidInputError
-        If labels and scores differ in length, a score is NaN without ``nan_policy="omit"``, or a
-        measure is unknown.
+        If labels and scores differ in length, a score is NaN without ``nan_policy="omit"``, a
+        measure is unknown, or groups or measures are called as other columns of the result.
 
     Notes
     -----

@@ -327,8 +327,8 @@ def measure_scorer(
     Raises
     ------
     InvalidInputError
-        If a parameter is invalid. A call raises UndefinedMeasureError where the measure is
-        undefined.
+        If a parameter is invalid, or neither more nor less of the measure is better. A call raises
+        UndefinedMeasureError where the measure is undefined.
 
     Examples
     --------
@@ -381,8 +381,8 @@ def evaluation_scorer(
     Raises
     ------
     InvalidInputError
-        If a parameter is invalid. A call raises UndefinedMeasureError if any of the
-        measures is undefined.
+        If a parameter is invalid, or neither more nor less of a measure is better. A call raises
+        UndefinedMeasureError if any of the measures is undefined.
 
     Examples
     --------

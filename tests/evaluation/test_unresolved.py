@@ -93,14 +93,6 @@ def test_each_group_has_its_own_marks() -> None:
     assert summary.to_columns()["auc_unresolved"] == [0, 0]
 
 
-def test_a_group_may_have_the_name_of_a_measure() -> None:
-    groups = {"tpr@0.01": np.arange(N + M) % 2}
-    runs = fastad.evaluate(Y, SCORES["a"], groups=groups, measures=MEASURES)
-    assert [row[0] for row in runs.text_table().rows] == ["0", "1"]
-    expected = np.mean([runs[group]["score"]["tpr@0.01"] for group in (0, 1)])
-    assert runs.summary().mean["tpr@0.01"] == pytest.approx([expected])
-
-
 @pytest.mark.parametrize(
     "display", [plot.RocCurveDisplay, plot.DetCurveDisplay, plot.PrecisionRecallDisplay]
 )

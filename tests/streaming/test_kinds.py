@@ -218,7 +218,6 @@ def test_command_line_names_what_is_wrong(tmp_path: Path) -> None:
     path = save(tmp_path / "scores.csv", COLUMNS)
     assert "no column 'nope'" in error_of("evaluate", path, *COMMAND, "--kinds", "nope")
     for options, message in (
-        (["--kinds", "site"], "must name the kind of each anomaly"),
         (["--overlap", "count"], "is of use only with --kinds or --segments"),
         (["--events-per-day", "9"], "is of use only with --kinds or --segments"),
     ):
