@@ -10,7 +10,7 @@ from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES
 from fastad._core.results import Column, TableResult, grid_columns, interval_columns
 from fastad._core.suggestions import suggests_arguments
-from fastad._core.text_tables import best_three, count_text
+from fastad._core.text_tables import best_three, count_text, intervals_text
 from fastad._core.types import FloatMatrix, FloatVector, Point
 from fastad.benchmarking.ranks import best_merits, check_detectors, rank_rows
 from fastad.benchmarking.reading import problem_noun
@@ -41,6 +41,8 @@ class RankDistances(TableResult):
     closest : numpy.ndarray of shape (n_measures,)
         Fraction of the data sets on which no other measure is closer, of those where all have a
         distance; NaN for a measure that has none.
+    confidence_level : float
+        Confidence level of each interval.
     missing : sequence of str
         Notes of the rows that the table lacks.
     noun : str
@@ -53,6 +55,7 @@ class RankDistances(TableResult):
     distances: FloatMatrix
     means: Means
     closest: FloatVector
+    confidence_level: float
     missing: Sequence[str]
     noun: str
 
@@ -67,7 +70,7 @@ class RankDistances(TableResult):
         return [
             Column(f"distance from {self.reference}", self.measures, str),
             Column("mean", means.value, ".3f", marks=nearest),
-            *interval_columns(means.low, means.high, "interval", ".3f"),
+            *interval_columns(means.low, means.high, intervals_text(self.confidence_level), ".3f"),
             Column("closest", self.closest, ".0%", marks=closest),
             Column(f"{self.noun}s", means.n, str),
         ]
@@ -185,6 +188,7 @@ def rank_distance(
         distances,
         resampling.bounded_means(distances, 0, farthest),
         closest,
+        resampling.confidence_level,
         table.omissions(),
         problem_noun(table.clusters),
     )

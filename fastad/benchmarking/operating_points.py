@@ -18,7 +18,7 @@ from fastad._core.parameters import (
 )
 from fastad._core.results import Column, TableResult, frame_columns
 from fastad._core.suggestions import suggests_arguments
-from fastad._core.text_tables import count_text, interval_text, some_of
+from fastad._core.text_tables import count_text, interval_text, intervals_text, some_of
 from fastad._core.threads import thread_limit
 from fastad._core.types import FloatMatrix, FloatVector, Point
 from fastad.benchmarking.columns import columns_by_rate
@@ -179,7 +179,7 @@ class Discriminability(TableResult):
             of_mean_curve = [getattr(self.averaged[name], kind) for name in CRITERIA]
             ends = [interval_text(float(x.low), float(x.high), ".3f") for x in means]
             yield Column(head, (float(each.value) for each in means), ".3f")
-            yield Column("interval", ends, str)
+            yield Column(intervals_text(self.confidence_level), ends, str)
             yield Column("of the mean curve", of_mean_curve, "g")
         total = len(self.pairwise_tests)
         counts = [f"{int(self.lowest[name].n)} of {total}" for name in CRITERIA]

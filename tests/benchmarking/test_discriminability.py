@@ -311,7 +311,7 @@ def test_the_frame_has_all_columns() -> None:
         assert frame["welch_p_value"][own] == one.p_value.tolist()
     assert result.to_frame().shape == (12, len(frame))
     head = result.to_markdown().splitlines()[0]
-    assert head.count("of the mean curve") == 2
+    assert head.count("of the mean curve") == head.count("95 % interval") == 2
     assert r"\toprule" in result.to_latex()
 
 

@@ -138,6 +138,7 @@ def test_closest_shares_ties_and_leaves_out_what_none_has() -> None:
     ]
     lines = str(result).splitlines()
     assert lines[0].startswith("distance from tpr@0.4 ")
+    assert " 95 % interval " in lines[0]
     assert "1.414 " in lines[1]
     assert "50% " in lines[1]
     assert "²" not in lines[1]  # a mean over other data sets

@@ -110,7 +110,7 @@ def test_json_holds_the_rows_of_each_section(runs: Path) -> None:
 def test_a_terminal_shows_drawn_tables_and_plain_ones_where_they_are_too_wide(runs: Path) -> None:
     shown = call(runs, FORCE_COLOR="1", COLUMNS="90").stdout
     assert "┃" in shown
-    wide = "criterion     optimal FPR        interval  of the mean curve"
+    wide = "criterion     optimal FPR   95 % interval  of the mean curve"
     assert wide in shown
     assert wide not in call(runs, FORCE_COLOR="1", COLUMNS="150").stdout
 
