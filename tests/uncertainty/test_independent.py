@@ -466,6 +466,20 @@ def test_delong_of_few_samples_has_a_note_where_it_is_given(
     assert len(caught) == (0 if note is None else 2)
 
 
+@pytest.mark.parametrize(("n", "m"), [(4, 50), (50, 4)])
+def test_replicates_of_few_samples_have_the_note_of_the_paired_comparison(n: int, m: int) -> None:
+    few, many = sample(1, n, m, 0.5), sample(2, 50, 50, 0.5)
+    note = "fewer than 5 anomalies or 5 normal samples how reliable comparisons by 'bootstrap' are"
+    options: dict[str, Any] = {"measure": "auc", "method": "bootstrap", "n_resamples": 99}
+    with pytest.warns(LowCoverageWarning, match=note):
+        fastad.compare_independent(many, few, **options, rng=0)
+    with pytest.warns(LowCoverageWarning, match=note):
+        fastad.compare(few[0], few[1], few[1][::-1], **options, rng=0)
+    five = sample(1, 5, 5, 0.5)
+    result = fastad.compare_independent(five, many, **options, rng=0)
+    assert result.reliability_note is None
+
+
 @pytest.mark.parametrize("method", ["delong", "bootstrap"])
 def test_a_sample_without_a_variance_has_a_note_by_any_method(method: Any) -> None:
     """Of 12 anomalies, all above the normals: "better", p = 0.001, without a word."""

@@ -12,7 +12,12 @@ from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.comparisons.comparison_results import NO_VARIANCE, Comparison
-from fastad.uncertainty.comparisons.pair_estimates import PairEstimate, few_df_note, pairs_test
+from fastad.uncertainty.comparisons.pair_estimates import (
+    FEWEST_SAMPLES,
+    PairEstimate,
+    few_df_note,
+    pairs_test,
+)
 from fastad.uncertainty.comparisons.paired import PAIRED_METHODS, Detectors
 from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
 from fastad.uncertainty.intervals.methods import (
@@ -24,8 +29,6 @@ from fastad.uncertainty.intervals.methods import (
 from fastad.uncertainty.results import SamplingEffect, largest_effect
 from fastad.uncertainty.samples.bootstrap import IndependentSample
 
-# With fewer anomalies or normals even a method that was asked for by name has a note.
-_FEWEST_SAMPLES = (5, 5)
 # No quantile of a variance is lower: at a confidence level near 1 it may be no float.
 _SMALLEST = sys.float_info.min
 
@@ -61,7 +64,7 @@ def compare_pairs(
     else:
         # The null distribution of permutations is exact for any numbers.
         is_known = method == "permutation" or first.kind is not None
-        notes = [None if is_known else note_of_few(method, sizes, _FEWEST_SAMPLES)] * len(pairs)
+        notes = [None if is_known else note_of_few(method, sizes, FEWEST_SAMPLES)] * len(pairs)
     estimates = PAIRED_METHODS[method](detectors, bound, options, pairs, differences)
     estimates = [
         estimate

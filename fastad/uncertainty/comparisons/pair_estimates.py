@@ -37,6 +37,9 @@ _DECIDING_PART, _DEVIATIONS_FROM_END = 0.75, 1.96
 # One sample of n alone that differs from equal others has 2n / (n + 1) degrees of freedom.
 _FEWEST_DF = 2
 
+# With fewer anomalies or normals even a method that was asked for by name has a note.
+FEWEST_SAMPLES = (5, 5)
+
 # Methods by a variance that is a sum over the samples, which smooth measures have.
 NORMAL_METHODS = ("delong", "student")
 

@@ -21,6 +21,7 @@ from fastad.measures.rates import PROPORTIONS, TRIALS
 from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.labels import Labels
 from fastad.uncertainty.comparisons.pair_estimates import (
+    FEWEST_SAMPLES,
     PairEstimate,
     doubts,
     estimate_of_permutations,
@@ -40,6 +41,7 @@ from fastad.uncertainty.intervals.methods import (
     delong_coverage,
     delong_keeps_level,
     limits_of,
+    note_of_few,
     select_method,
 )
 from fastad.uncertainty.results import Interval, coverage_note, lowest_coverage
@@ -280,8 +282,10 @@ def _bootstrap(
         first - second, values[0] - values[1], bound, options, _infinite
     )
     variances = [variance_of_replicates(each) for each in (first, second)]
-    ends = estimate.low, estimate.high
-    return estimate._replace(doubt=_doubt(pair, bound, options, variances, ends))
+    doubt = _doubt(pair, bound, options, variances, (estimate.low, estimate.high))
+    anomalies, normals = zip(*_sizes(pair.counts), strict=True)
+    few = note_of_few("bootstrap", (min(anomalies), min(normals)), FEWEST_SAMPLES)
+    return estimate._replace(doubt=doubt or few)
 
 
 def _permutation(
