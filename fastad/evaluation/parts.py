@@ -183,7 +183,8 @@ class PartCounter:
     """Rows of each part of each class, and how many of them thresholds flag."""
 
     points: Sequence[OperatingPoint]
-    # By kinds and segments: numbers of rows of each part, all and flagged at each threshold.
+    # By kinds and segments: numbers of rows of each part, all and flagged at each threshold. A part
+    # is known by the position of its column, its value there, and its name.
     counts: dict[str, dict[Any, IntVector]] = field(default_factory=dict)
     # The same for anomalies and for normals.
     totals: dict[str, IntVector] = field(default_factory=dict)
@@ -203,13 +204,13 @@ class PartCounter:
         flagged = [flags(scores, x) for x in thresholds]
         for part, own in (("kinds", anomalous), ("segments", ~anomalous)):
             member = members.get(part)
-            by_name = self.counts.setdefault(part, {})
+            counts = self.counts.setdefault(part, {})
             if member is not None:
                 at_each = [member.count(each, weights) for each in flagged]
                 numbers = np.stack([at_each[0][0], *(each[1] for each in at_each)], axis=1)
                 for i in np.flatnonzero(numbers[:, 0]).tolist():
-                    name = member.names[i]
-                    by_name[name] = by_name.get(name, 0) + numbers[i]
+                    key = (*member.source(i), member.names[i])
+                    counts[key] = counts.get(key, 0) + numbers[i]
             if member is not None and member.is_disjoint:
                 total = numbers.sum(axis=0)
             else:
@@ -224,18 +225,20 @@ class PartCounter:
         for part, total in other.totals.items():
             self.totals[part] = self.totals.get(part, 0) + total
             own = self.counts.setdefault(part, {})
-            for name, numbers in other.counts[part].items():
-                own[name] = own.get(name, 0) + numbers
+            for key, numbers in other.counts[part].items():
+                own[key] = own.get(key, 0) + numbers
         self.overlapping |= other.overlapping
 
     def names(self, part: str) -> list[Any]:
         """Return the names of the kinds or the segments: none where there is no threshold."""
-        return list(self.counts.get(part, ()))
+        return [name for *_, name in self.counts.get(part, ())]
 
     def rename(self, part: str, new: Mapping[Any, Any]) -> None:
-        """Give the kinds or the segments other names."""
-        by_name = self.counts.get(part, {})
-        self.counts[part] = {new[name]: numbers for name, numbers in by_name.items()}
+        """Give the kinds or the segments of a single column other names."""
+        counts = self.counts.get(part, {})
+        self.counts[part] = {
+            (column, new[name], new[name]): each for (column, _, name), each in counts.items()
+        }
 
     def empty(self) -> "PartCounter":
         """Return a counter of the same thresholds without rows."""
@@ -258,7 +261,7 @@ class PartCounter:
             samples, events = numbers[:, 0].copy(), numbers[:, i].copy()
             total = self.totals[part][i].item(), self.totals[part][0].item()
             return compared_rates(
-                list(self.counts[part]),
+                self.names(part),
                 events,
                 samples,
                 total if part in self.overlapping else None,

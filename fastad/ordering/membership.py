@@ -35,11 +35,18 @@ class Membership:
     # (n_entries,): a row of several parts has several entries. None where each row is an entry, and
     # codes of rows of the other class have no meaning.
     rows: IntVector | None = None
+    # (n_names,) column of each part, by its position, and the value there, which order parts of
+    # several batches; None for the names of a single column.
+    sources: Sequence[tuple[int, Any]] | None = None
 
     @property
     def is_disjoint(self) -> bool:
         """Whether no row belongs to several parts."""
         return self.rows is None
+
+    def source(self, part: int) -> tuple[int, Any]:
+        """Return the position of the column that a part comes from, and the value there."""
+        return (0, self.names[part]) if self.sources is None else self.sources[part]
 
     def of_entries(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the values of the rows of the entries."""
@@ -108,8 +115,9 @@ def check_membership(
     read = {name: values[rows] for name, values in read.items()}
     named = [name for name, values in read.items() if name is None or not _is_indicator(values)]
     names: list[Any] = []
+    sources: list[tuple[int, Any]] = []
     entries: list[tuple[IntVector, IntVector]] = []
-    for name, values in read.items():
+    for column, (name, values) in enumerate(read.items()):
         positions = np.arange(rows.shape[0])
         if name in named:
             _refuse_unnamed(of_user, _is_absent(values), argument, label)
@@ -118,6 +126,8 @@ def check_membership(
         else:
             positions = np.flatnonzero(values)
             codes, parts = np.zeros(positions.shape[0], np.int64), [name]
+            distinct = parts
+        sources += [(column, value) for value in distinct]
         entries.append((positions, codes + len(names)))
         names += parts
     twice = [name for name, n in Counter(names).items() if n > 1]
@@ -134,7 +144,7 @@ def check_membership(
         of_rows = np.zeros(own.shape[0], np.int64)
         of_rows[rows[positions]] = codes
         # The codes of rows of the other class must be of a part, too.
-        return Membership(names or [None], own, as_readonly(of_rows))
+        return Membership(names or [None], own, as_readonly(of_rows), None, sources or None)
     if overlap == "raise":
         first = int(np.argmax(several))
         some = " and ".join(plain_repr(names[code]) for code in codes[positions == first][:2])
@@ -143,7 +153,7 @@ def check_membership(
             f"{np.count_nonzero(several)} rows of several, the first at index {of_user[first]}: "
             f"{some}. overlap='count' counts them in each"
         )
-    return Membership(names, own, as_readonly(codes), rows[positions])
+    return Membership(names, own, as_readonly(codes), rows[positions], sources)
 
 
 def _few_integers(values: npt.NDArray[Any]) -> tuple[range, IntVector] | None:

@@ -105,8 +105,8 @@ def breakdown_of(
     for (group, column), each in counters.items():
         values = group if len(group_columns) > 1 else (group,)[: len(group_columns)]
         names = {**dict(zip(group_columns, values, strict=True)), "detector": column}
-        for part, by_name in each.counts.items():
-            each.counts[part] = {name: by_name[name] for name in in_order(by_name)}
+        for part, counts in each.counts.items():
+            each.counts[part] = {key: counts[key] for key in in_order(counts)}
         runs.append(RunByPart(names, each.evaluate(parts.level), each.n_normals))
     if all(x.kinds is None and x.segments is None for run in runs for x in run.points):
         return None
