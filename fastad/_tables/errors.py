@@ -49,7 +49,7 @@ def reading(where: object, what: str) -> Iterator[None]:
     """
     try:
         yield
-    except (TableError, MissingExtraError, CellError, ColumnError, InexactColumnError):
+    except (InvalidInputError, MissingExtraError, CellError, ColumnError, InexactColumnError):
         raise
     except Exception as error:
         # Some have no words, as of a pickle that is none.

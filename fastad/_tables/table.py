@@ -28,6 +28,7 @@ from fastad._tables.errors import (
     InexactColumnError,
     RereadError,
     TableError,
+    reading,
 )
 from fastad._tables.files import format_of, paths_of
 from fastad._tables.text import TextFile
@@ -230,7 +231,11 @@ def _converted(
 ) -> dict[str, AnyVector]:
     columns = {}
     for name, role in roles.items():
-        with located(str(file.path), name, lambda row: file.where(first_row + row)):
+        # Some types have values that no type of Python's holds, such as times in nanoseconds.
+        with (
+            located(str(file.path), name, lambda row: file.where(first_row + row)),
+            reading(file.path, f"column {name!r}"),
+        ):
             columns[name] = convert(values[name], role, untyped=file.untyped)
     return columns
 

@@ -242,6 +242,13 @@ def test_missing_values_are_named(tmp_path: Path, suffix: str, column: str) -> N
 
 
 @pytest.mark.usefixtures("few_rows")
+def test_a_column_of_values_that_python_does_not_have_is_named(tmp_path: Path) -> None:
+    times = pa.array([1, 2], pa.time64("ns"))
+    path = save(tmp_path / "scores.parquet", {"y": [0, 1], "score": [0.5, 0.7], "time": times})
+    with pytest.raises(InvalidInputError, match=r"parquet: column 'time' cannot be read: Value 1"):
+        evaluate(path, score_columns="score", group_columns="time")
+
+
 def test_labels_must_be_two_in_all_batches(tmp_path: Path) -> None:
     y = Y.copy()
     y[1000] = 2
