@@ -122,6 +122,8 @@ def factorize(column: Any, name: str, rows: RowIndex) -> tuple[IntVector, npt.ND
         raise InvalidInputError(f"{name} must have dates of some unit; found datetime64 without")
     refuse_missing(is_missing(values), name)
     distinct, codes = np.unique(values, return_inverse=True)
+    if values.dtype.kind == "f":
+        distinct += 0  # -0.0 is called 0.0, whichever of them comes first
     if values.dtype.kind == "M" and (zone := zone_of(column)) is not None:
         distinct = in_zone(distinct, zone)
     return codes.astype(np.int64, copy=False), distinct

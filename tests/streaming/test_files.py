@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+import fastad
 from fastad import streaming
 from fastad._tables import columnar
 from fastad._tables.columns import Labels, Numbers, Role
@@ -140,6 +141,13 @@ def test_groups_of_more_combinations_than_integers_are_kept_apart() -> None:
     groups = [name for name, _ in split(Batch(columns, "here", n + 1), list("abcde"))]
     assert len(set(groups)) == n + 1
     assert {(0, 0, 0, 0, 0), (n // 2, 0, 0, 0, 0)} <= set(groups)
+
+
+def test_a_group_of_both_zeros_has_one_name_in_any_order() -> None:
+    for zeros in (np.array([-0.0, 0.0]), np.array([0.0, -0.0])):
+        ((name, _),) = split(Batch({"g": zeros}, "here", 2), ["g"])
+        (group,) = fastad.evaluate([0, 1], [0.5, 0.7], groups=zeros)
+        assert str(name) == str(group) == "0.0"
 
 
 @pytest.mark.parametrize("unit", ["D", "s", "us", "ns"])

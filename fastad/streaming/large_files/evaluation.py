@@ -445,16 +445,18 @@ def split(batch: Batch, group_columns: Sequence[str]) -> Iterator[tuple[Any, Any
         yield None, slice(None)
         return
     codes, firsts = np.zeros(batch.n_rows, np.int64), np.zeros(1, np.int64)
+    columns = []
     for name in group_columns:
-        of_column, values = factorize(batch.columns[name], name, RowIndex(batch.n_rows))
+        own, values = factorize(batch.columns[name], name, RowIndex(batch.n_rows))
+        columns.append((own, values))
         # Numbered anew, so that no product of the numbers of values is beyond 64 bits.
         _, firsts, codes = np.unique(
-            codes * values.shape[0] + of_column, return_index=True, return_inverse=True
+            codes * values.shape[0] + own, return_index=True, return_inverse=True
         )
     order = np.argsort(codes, kind="stable")
     bounds = np.searchsorted(codes[order], np.arange(firsts.shape[0] + 1))
     for i, first in enumerate(firsts.tolist()):
-        names = tuple(python_values(batch.columns[each][[first]])[0] for each in group_columns)
+        names = tuple(python_values(values[own[[first]]])[0] for own, values in columns)
         yield names if len(names) > 1 else names[0], order[bounds[i] : bounds[i + 1]]
 
 
