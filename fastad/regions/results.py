@@ -35,7 +35,7 @@ class VolumeEstimate(Record):
         Natural logarithm of the value.
     n_drawn, n_inside : int
         Draws, and those that scored below the threshold: the last ones for ``"splitting"``, none
-        for ``"exact"``.
+        for ``"exact"`` and for a complement by ``"splitting"``.
     method : str
         Method by which they were drawn, never "auto".
     confidence_level : float
@@ -108,15 +108,15 @@ class VolumeEstimate(Record):
     @property
     def complement(self) -> "VolumeEstimate":
         """Fraction of the box where the score is at or above the threshold."""
-        outside = self.n_drawn - self.n_inside
+        counted = self.method in _COUNTED
+        # Particles outside are not counted.
+        outside = self.n_drawn - self.n_inside if counted else 0
         # At 1 - value, but for a bound: then the other fraction is surely near 1.
         value = 1.0 if self.is_bound else 1 - self.value
-        counted = self.method in _COUNTED
         is_bound = outside == 0 if counted else self.value == 1 and self.method != "exact"
         value = 1 - self.low if is_bound else value
-        if self.method == "uniform" or math.isnan(self.standard_error):
-            ess = float(outside) if counted else 0.0
-        else:
+        ess = float(outside)
+        if self.method != "uniform" and not (self.is_bound or is_bound):
             ess = draws_inside(value, self.standard_error)
         return replace(
             self,

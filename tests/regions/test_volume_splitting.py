@@ -397,5 +397,5 @@ def test_all_of_the_box() -> None:
     assert not result.is_bound
     json.dumps(result.to_dict(), allow_nan=False)
     rest = result.complement
-    assert rest.low == 0
+    assert (rest.low, rest.n_inside, rest.effective_sample_size) == (0, 0, 0)
     assert rest.high < 0.01
