@@ -11,7 +11,7 @@ from fastad._core.declared import Rate
 from fastad._core.parameters import check_count, check_type
 from fastad._core.threads import MOST as BLOCK
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, Label, Point, Points
-from fastad.detectors.compilation import compile_scorer
+from fastad.detectors.compilation import compile_scorer, scorer_of
 from fastad.detectors.scorer import check_columns, check_samples
 from fastad.errors import InvalidInputError
 from fastad.ordering.labels import check_labels
@@ -216,7 +216,8 @@ class DecisionRegionDisplay(drawing.Display):
                 f"box must have two continuous features; found {n_continuous} of "
                 f"{region.n_features}"
             )
-        scored = block_score(detector, 2)
+        scorer = scorer_of(detector, "detector") or detector
+        scored = block_score(scorer, 2)
         x, y = (np.linspace(region.low[j], region.high[j], size) for j in range(2))
         grid = np.stack([axis.ravel() for axis in np.meshgrid(x, y)])
         score_map = ScoreMap(x, y, _scores_at(scored, grid).reshape(size, size))
@@ -224,12 +225,7 @@ class DecisionRegionDisplay(drawing.Display):
         if rates:
             at_samples, exact = _scores_at(scored, samples.T), cast(Points, rates)
             volumes = volume_at_fpr(
-                scored.scorer or detector,
-                labels,
-                at_samples,
-                region,
-                fpr=exact,
-                **(volume_kw or {}),
+                scorer, labels, at_samples, region, fpr=exact, **(volume_kw or {})
             )
             regions = [DecisionRegion(float(p), v) for p, v in zip(rates, volumes, strict=True)]
         display = cls(score_map, regions, X=samples, y_true=labels)

@@ -9,6 +9,7 @@ import numpy as np
 from fastad._core.parameters import check_choice, check_type
 from fastad._core.text_tables import level_text
 from fastad._core.types import ArrayLike, Points, Threshold
+from fastad.detectors.compilation import scorer_of
 from fastad.detectors.scorer import check_columns, check_samples
 from fastad.plot import drawing
 from fastad.plot.curves import CurvesDisplay
@@ -233,10 +234,11 @@ class VolumeCurveDisplay(CurvesDisplay[VolumeCurve]):
         samples = check_samples(X, None)
         check_columns(estimator, X, "the estimator")
         region = box_of(samples, box)
-        scored = block_score(estimator, region.n_features)
+        scorer = scorer_of(estimator, "detector") or estimator
         if threshold is None:
-            threshold = float(np.quantile(scored.of_rows(samples), _LOWEST))
-        curve = volume_curve(estimator, threshold, region, **(volume_kw or {}))
+            scores = block_score(scorer, region.n_features).of_rows(samples)
+            threshold = float(np.quantile(scores, _LOWEST))
+        curve = volume_curve(scorer, threshold, region, **(volume_kw or {}))
         return cls({name or name_of_estimator(estimator): curve}).plot(**options)
 
     def plot(

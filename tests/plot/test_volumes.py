@@ -1,12 +1,15 @@
 """The volume of decision regions against the false positive rate, and against the threshold."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.linear_model import SGDOneClassSVM
 
 import fastad
-from fastad.plot import VolumeCurveDisplay, VolumeDisplay
+from fastad.errors import BatchScorerWarning
+from fastad.plot import DecisionRegionDisplay, VolumeCurveDisplay, VolumeDisplay
 from tests.support.drawn import legend_of, new_axes, x_of, y_of
 
 X = np.random.default_rng(0).normal(size=(400, 2))
@@ -103,6 +106,16 @@ def test_a_curve_that_ends_in_a_bound_is_drawn() -> None:
     assert curve.log_low[-1] == -math.inf
     display = VolumeCurveDisplay(curve).plot(new_axes())
     assert np.isfinite(display.ax_.get_ylim()).all()
+
+
+@pytest.mark.parametrize(
+    "draw", [DecisionRegionDisplay.from_detector, VolumeCurveDisplay.from_estimator]
+)
+def test_a_detector_without_a_compiled_form_is_warned_of_once(draw: Any) -> None:
+    detector = SGDOneClassSVM(random_state=0).fit(X)
+    with pytest.warns(BatchScorerWarning) as warned:
+        draw(detector, X, volume_kw={"n_draws": 10_000, "rng": 0}, ax=new_axes())
+    assert len(warned) == 1
 
 
 def test_what_is_no_curve_is_refused() -> None:
