@@ -35,7 +35,7 @@ from fastad.ordering.labels import Labels, check_labels, check_scores
 from fastad.uncertainty.comparisons.pair_estimates import range_of_difference
 from fastad.uncertainty.samples.bootstrap import refuse_few
 from fastad.uncertainty.samples.dependence import block_length, kept_by_blocks, lag_weights
-from fastad.uncertainty.samples.effective_size import widening_of_few
+from fastad.uncertainty.samples.effective_size import warn_of_few, widening_of_few
 from fastad.uncertainty.samples.sampling import DesignedSample, check_design, needs_design
 
 # Random curves of which the widest band is the quantile: it is known to a hundredth.
@@ -215,7 +215,8 @@ def difference_band(
             sample = DesignedSample.of(pair[0], labels, design, "scores_a")
             covariance, n_units = _covariance_of_design(sample, design.blocks, reached, slopes)
             sample.refuse(_NAME)
-            wider = widening_of_few(sample, n_units, (1, 0), 1 - level, _NAME)
+            wider, n_equal = widening_of_few(sample, n_units, (1, 0), 1 - level, _NAME)
+            warn_of_few(sample, n_equal, _NAME)
     deviations = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     half = wider * deviations * _quantile(covariance, level, key, simultaneous=at_once)
     fewest = int(np.argmin(discordant))

@@ -30,7 +30,11 @@ from fastad.uncertainty.rates.order_statistics import (
     ranks_around,
     rate_bounds,
 )
-from fastad.uncertainty.samples.effective_size import doubled_up_to_half, effective_size
+from fastad.uncertainty.samples.effective_size import (
+    doubled_up_to_half,
+    effective_size,
+    warn_of_few,
+)
 from fastad.uncertainty.samples.sampling import (
     INDEPENDENT,
     DesignedSample,
@@ -362,7 +366,7 @@ def count_with_ranks(
     sample = DesignedSample.of(scores, labels, design, name)
     need_both(sample.counts, "a band")
     sample.refuse("a band")
-    ranks = []
+    ranks, n_equal = [], []
     for label, of_class in ((1, sample.counts.tps), (0, sample.counts.fps)):
         n = int(np.count_nonzero(sample.labels == label))
         rates = doubled_up_to_half(min(_FEWEST_BEYOND / n, 0.5))
@@ -375,7 +379,9 @@ def count_with_ranks(
             from_bottom=rates,
             tail=float(1 - level) / 4,
         )
+        n_equal.append(size.n_equal)
         ranks.append(of_class / of_class[-1] * max(1, math.floor(size.n_effective)))
+    warn_of_few(sample, min(n_equal), "a band")
     return sample.counts, EffectiveRanks(*ranks)
 
 

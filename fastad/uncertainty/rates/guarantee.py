@@ -26,7 +26,11 @@ from fastad.uncertainty.rates.order_statistics import (
     guaranteed_rank,
     required_sample_size,
 )
-from fastad.uncertainty.samples.effective_size import doubled_up_to_half, effective_size
+from fastad.uncertainty.samples.effective_size import (
+    doubled_up_to_half,
+    effective_size,
+    warn_of_few,
+)
 from fastad.uncertainty.samples.sampling import (
     DesignedSample,
     SamplingDesign,
@@ -194,9 +198,9 @@ def _of_design(
     bound, level = float(rate), float(1 - alpha)
     sample = DesignedSample.of(scores, labels, design)
     beyond = {"from_top" if is_fpr else "from_bottom": doubled_up_to_half(bound)}
-    size = effective_size(
-        sample, design.blocks, 0, "a threshold with a guarantee", tail=float(alpha), **beyond
-    )
+    what = "a threshold with a guarantee"
+    size = effective_size(sample, design.blocks, 0, what, tail=float(alpha), **beyond)
+    warn_of_few(sample, size.n_equal, what)
     n = size.n_effective
     # From the highest or the lowest score on: rows, and how many may be wrong, ties together.
     n_rows = scores.shape[0]

@@ -23,6 +23,7 @@ class EffectiveSize:
     # Variance of a rate over the variance with as many independent rows; at least 1.
     design_effect: float
     n_units: float  # clusters, rows or blocks that have rows of the class
+    n_equal: float  # number of those of equal size that tell as much of how they vary
 
 
 def doubled_up_to_half(rate: float) -> list[float]:
@@ -65,17 +66,18 @@ def effective_size(
             longest = max(longest, length)
     if blocks is not None:
         n_units = sample.n_units / longest
-    widening = widening_of_few(sample, n_units, (label,), 2 * tail, what)
-    return EffectiveSize(n / effect / widening**2, effect, n_units)
+    widening, n_equal = widening_of_few(sample, n_units, (label,), 2 * tail, what)
+    return EffectiveSize(n / effect / widening**2, effect, n_units, n_equal)
 
 
 def widening_of_few(
     sample: DesignedSample, n_units: float, labels: Sequence[int], alpha: float, what: str
-) -> float:
-    """Return the widening factor for a number of clusters, blocks or rows; warn of a few.
+) -> tuple[float, float]:
+    """Return the widening factor for a number of clusters, blocks or rows, and a number of these.
 
-    The ratio of Student's to the normal quantile, with the degrees of freedom of a variance by
-    blocks, or one less than clusters or rows of equal size that tell as much of the given classes.
+    The factor is the ratio of Student's to the normal quantile, with the degrees of freedom of a
+    variance by blocks, or one less than clusters or rows of equal size that tell as much of the
+    given classes. The number is that of blocks, or of those of equal size.
     """
     _refuse_few(sample, n_units, what)
     if sample.kind == "blocks":
@@ -83,6 +85,11 @@ def widening_of_few(
     else:
         n_equal = sample.n_equal_units(*labels)
         df = n_equal - 1
+    return student_over_normal(alpha, max(df, 1.0)), n_equal
+
+
+def warn_of_few(sample: DesignedSample, n_equal: float, what: str) -> None:
+    """Warn where few clusters, blocks or rows of equal size tell how much they vary."""
     if n_equal < ENOUGH_UNITS:
         is_weighted = sample.kind == "weights"
         units = "rows of equal weight" if is_weighted else f"{sample.kind} of equal size"
@@ -91,7 +98,6 @@ def widening_of_few(
             f"how often {what} of such data holds",
             LowCoverageWarning,
         )
-    return student_over_normal(alpha, max(df, 1.0))
 
 
 def _refuse_few(sample: DesignedSample, n_units: float, what: str) -> None:
