@@ -161,3 +161,15 @@ def test_thresholds_fall_and_counts_rise() -> None:
     for before, after in pairwise(points):
         assert before[0] > after[0]
         assert before[1] + before[2] < after[1] + after[2]
+
+
+def test_the_threshold_of_a_rate_keeps_all_its_false_positives_on_the_page() -> None:
+    """The condition of the script, whose numbers are floats as here: 15 / 22 * 22 is below 15."""
+    text = fastad.evaluate(LABELS, scores_of(LABELS), curves=True).to_html()
+    (condition,) = re.findall(r"function \(point\) { return (.* <= .*?); }", text)
+    holds = eval(f"lambda k, n, fpr: {condition}".replace("point[1]", "k").replace("chosen.n", "n"))
+    for n in range(1, 60):
+        for k in range(n + 1):
+            assert holds(k, n, k / n)
+            assert not holds(k + 1, n, k / n)
+    assert all(holds(i, 100 * i, 0.01) for i in range(1, 200))
