@@ -536,6 +536,20 @@ def test_equal_rankings_require_no_number_of_anomalies() -> None:
     assert result.required_anomalies is None
 
 
+def test_numbers_of_replicates_that_nobody_draws_are_not_named() -> None:
+    """Of 4 anomalies some 1e35 at 95 %, and none at the higher level."""
+    y = np.repeat([0, 1], [12, 4])
+    rng = np.random.default_rng(0)
+    scores = {str(i): rng.normal(size=16) + 3 * (i % 2) * y for i in range(10)}
+    for level in (0.95, 1 - 1e-9):
+        with pytest.warns(LowCoverageWarning):
+            result = fastad.compare_all(
+                y, scores, measure="f1_best", confidence_level=level, n_resamples=30, rng=0
+            )
+        (note,) = result.notes
+        assert note.endswith("with as many as can be drawn: too few samples decide")
+
+
 @pytest.mark.parametrize("options", [{}, {"method": "permutation"}, {"correction": "bonferroni"}])
 def test_replicates_too_few_for_the_number_of_pairs_are_named(options: dict[str, Any]) -> None:
     """Of 45 pairs none was significant, however large the difference, without a word."""

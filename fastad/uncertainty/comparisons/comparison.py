@@ -48,6 +48,9 @@ from fastad.uncertainty.comparisons.paired import PAIRED_METHODS, rank_detectors
 from fastad.uncertainty.results import warn_if_noted
 from fastad.uncertainty.samples.sampling import check_design
 
+# Nobody draws more replicates: of 10^4 samples they take hours.
+_MOST_RESAMPLES = 10**9
+
 
 def compare(
     y_true: ArrayLike,
@@ -340,21 +343,25 @@ def adjusted_p_values(
         stuck = [pairs[i] for i in np.flatnonzero(is_stuck).tolist()]
         # The smallest of all p-values is multiplied by their number.
         enough = min(_required_resamples(pair, level / len(pairs)) for pair in stuck)
+        text = f"can be significant with n_resamples={enough:.0f}"
+        if enough > _MOST_RESAMPLES:
+            text = "cannot be significant with as many as can be drawn: too few samples decide"
         notes.append(
             f"replicates are too few for {count_text(len(pairs), 'comparison')}: a difference that "
-            f"none of them contradicts can be significant with n_resamples={enough}"
+            f"none of them contradicts {text}"
         )
     return by_pair, notes
 
 
-def _required_resamples(pair: Comparison | IndependentComparison, p_value: float) -> int:
-    """Return how many replicates can give a p-value that is as small."""
+def _required_resamples(pair: Comparison | IndependentComparison, p_value: float) -> float:
+    """Return how many replicates can give a p-value that is as small; infinity where none can."""
     n = pair.n_resamples - pair.n_undefined
     odds = (1 + n) * pair.smallest_p_value / p_value
     if pair.smallest_p_value > (2 + 1e-9) / (1 + n):  # by Student's distribution
         df = float(stdtridf(pair.smallest_p_value / 2, float(ndtri(1 / (1 + n)))))
-        odds = 1 / float(ndtr(float(stdtrit(df, p_value / 2))))
-    return math.ceil((odds - 1) * pair.n_resamples / n + 1)
+        tail = float(ndtr(float(stdtrit(df, p_value / 2))))
+        odds = 1 / tail if tail > 0 else math.inf
+    return float(np.ceil((odds - 1) * pair.n_resamples / n + 1))
 
 
 def _check_target(
