@@ -209,9 +209,10 @@ def design(
         value=values,
         half_width=half_widths(variances),
         uniform_half_width=half_widths(uniform),
+        # Where no label changes the target, as few do.
         uniform_labels=[
-            n_unknown / (1 + each.odds(unknown, variance))
-            for each, variance in zip(expected, variances, strict=True)
+            n_unknown / (1 + each.odds(unknown, variance)) if of_uniform else float(n_labels)
+            for each, variance, of_uniform in zip(expected, variances, uniform, strict=True)
         ],
         confidence_level=float(level),
         round=len(rounds) + 1,

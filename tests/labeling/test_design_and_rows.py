@@ -368,6 +368,14 @@ def test_uniform_labels_have_the_variance_that_is_asked_for() -> None:
         assert expected.odds(rows, expected.of(rows * odds)) == pytest.approx(odds)
 
 
+def test_what_no_label_changes_needs_no_more_labels_of_uniform_rows() -> None:
+    """The area of equal scores is 0.5, and nothing is below the lowest score."""
+    for target in ("auc", "missed@threshold0"):
+        plan = design(np.zeros(50), budget=10, target=target)
+        assert plan.half_width == plan.uniform_half_width == [0]
+        assert (plan.uniform_labels, plan.gain) == ([10], [1])
+
+
 def test_sizes_have_the_least_product_of_variances(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside a general optimiser, of rows in six cells and two targets, without the floor."""
     monkeypatch.setattr(plans, "FLOOR", 0.0)
