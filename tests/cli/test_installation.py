@@ -47,6 +47,7 @@ def test_the_demo_shows_a_line_that_prints_its_table(demo: tuple[Path, str]) -> 
     assert any(row.split()[:1] == ["auc"] for row in table)
 
 
+@pytest.mark.slow
 def test_the_demo_s_detectors_are_real_and_the_right_way_up(demo: tuple[Path, str]) -> None:
     """Every one of the four beats chance by far; flipped scores would be as far below it."""
     detectors = json_of("evaluate", demo[0] / "scores.csv")["detectors"]

@@ -134,6 +134,7 @@ def test_a_detector_that_is_not_compiled_may_follow_a_step_that_is() -> None:
     assert_scores(scorer.score_samples(X), fitted.decision_function(X))
 
 
+@pytest.mark.slow
 def test_scaled_histograms() -> None:
     fitted = Pipeline([("scale", MinMaxScaler()), ("skip", None), ("score", HBOS())])
     fitted.fit(training(3))

@@ -463,6 +463,7 @@ def test_many_perfect_points_are_not_compared_one_by_one() -> None:
 # Many points, of which blocks are read one after the other, or by threads
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decimals", [9, 3])
 @pytest.mark.parametrize("proportion", [0.003, 0.4])
 def test_many_points(proportion: float, decimals: int) -> None:

@@ -135,6 +135,7 @@ def test_few_draws_build_no_bridge() -> None:
     assert abs(float(result.log_fractions.mean()) - 3 * math.log(0.1)) < 0.1
 
 
+@pytest.mark.slow
 def test_a_part_that_a_single_repeat_has_found_counts() -> None:
     """All are in one cube but the few particles of one repeat."""
     rng = np.random.default_rng(0)

@@ -150,6 +150,7 @@ def test_no_sobol_points_for_many_or_discrete_features() -> None:
         assert result.low <= 0.5 <= result.high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("d", "threshold"), [(10, 0.2), (9, 1.0)])
 @pytest.mark.parametrize("kind", ["jitted", "batch"])
 def test_particles_where_few_draws_fall_inside(kind: str, d: int, threshold: float) -> None:

@@ -154,6 +154,7 @@ def test_methods_that_are_lower_for_anomalies_are_refused(
     assert str(caught.value).startswith(("detector must", "detectors['it'] must"))
 
 
+@pytest.mark.slow
 def test_methods_of_other_objects_are_functions_of_a_batch() -> None:
     class Own:
         def score_samples(self, rows: Any) -> Any:

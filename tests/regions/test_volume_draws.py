@@ -263,6 +263,7 @@ class EnoughError(Exception):
     """What a caller raises to stop."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [EnoughError, KeyboardInterrupt])
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("kind", KINDS)

@@ -68,6 +68,7 @@ def test_an_empty_batch_counts_nothing() -> None:
     assert sketch.to_bytes() == empty
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [2**31, 2**32 - 1, 2**32, 2**40, 2**60])
 def test_counts_beyond_32_bits(weight: int) -> None:
     weights = np.array([weight, 1, 2, weight])

@@ -270,6 +270,7 @@ def test_own_detectors_are_made_anew_each_time() -> None:
             assert (fitted.centre, fitted.random_state) == ([2.0, 2.0], seed)
 
 
+@pytest.mark.slow
 def test_pyod_is_fitted_without_a_word() -> None:
     """Warnings are errors here."""
     pytest.importorskip("pyod")
