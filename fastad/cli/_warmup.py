@@ -218,11 +218,12 @@ def _read_again(columns: dict[str, npt.NDArray[Any]]) -> None:
     with temporary_folder(Path(tempfile.gettempdir()), "fastad-warmup") as folder:
         path = folder / "scores.arrow"
         feather.write_feather(pa.table(columns), str(path), compression="uncompressed")
+        options: Any = {"score_columns": "it", "exact": True}
         for memory in ("64kB", "1MB"):
             for groups in (None, "group"):
-                evaluate_files(
-                    path, score_columns="it", exact=True, memory=memory, group_columns=groups
-                )
+                evaluate_files(path, memory=memory, group_columns=groups, **options)
+        # Anomalies are kept in memory where the corners of the curve are enough.
+        evaluate_files(path, memory="1MB", measures=["auc"], **options)
 
 
 def _estimate(score: Any, threshold: float, *methods: str) -> None:
@@ -248,6 +249,11 @@ def _estimate_by_splitting() -> None:
     # More calls, so that there is a bridge.
     box = fastad.Box.from_data(_X)
     fastad.volume(_norm, 0.1, box, method="splitting", n_draws=50_000, rng=0)
+    # A region at a corner, whose density is cut at the sides of the box.
+    corner = fastad.Box([0.0, 0.0], [9.0, 9.0])
+    fastad.volume(_norm, 1.0, corner, method="splitting", n_draws=50_000, rng=0)
+    normal = fastad.regions.Normal(np.zeros(2), np.eye(2))
+    fastad.volume(_norm, 0.1, reference=normal, method="splitting", n_draws=50_000, rng=0)
     _rank_by_volumes("splitting")
 
 
@@ -303,12 +309,22 @@ def _resample(kind: npt.DTypeLike) -> None:
         ranked.interval(measure="auc", method="bootstrap", **options)
         for measure in ("auc", "ap"):
             ranked.interval(measure=measure, method="bca", **options)
-        for measure in ("auc", "ap", "tpr@0.1", "fpr@tpr0.9"):
+        for measure in ("auc", "ap", "tpr@0.1", "fpr@tpr0.9", "eer"):
             ranked.interval(measure=measure, method="fiducial", **options)
+        _resample_clusters(np.tile(scores, 10))
         for measure in ("auc", "eer"):
             ranked.chance_level(measure=measure, **options)
             for method in ("permutation", "bootstrap"):
                 fastad.compare(_Y_TRUE, scores, _Y_TRUE, measure=measure, method=method, **options)
+
+
+def _resample_clusters(scores: npt.NDArray[Any]) -> None:
+    """Call what draws clusters of rows, and what plans labels."""
+    y_true, clusters = np.tile(_Y_TRUE, 10), np.arange(50) // 2
+    for method in ("auto", "bootstrap"):
+        options: Any = {"method": method, "n_resamples": 2, "rng": 0}
+        fastad.interval(y_true, scores, measure="auc", clusters=clusters, **options)
+    fastad.labeling.design({"it": scores}, budget=10, target="tpr@0.1", prevalence=0.4)
 
 
 def _measure(kind: npt.DTypeLike) -> None:
@@ -317,8 +333,9 @@ def _measure(kind: npt.DTypeLike) -> None:
     values.append("precision@p0.4")  # of so few samples, a smaller fraction draws no anomaly
     for scores in _scores(kind):
         fastad.roc_auc(_Y_TRUE, scores)
+        fastad.tpr_at_fpr(_Y_TRUE, scores, fpr=0.5)
         for weights in (None, np.array([1, 2, 1, 1, 1]), np.array([0.5, 1, 1, 1, 1])):
-            for groups in (None, np.array([1, 0, 0, 1, 0])):
+            for groups in (None, np.array([3, 0, 0, 3, 0])):
                 fastad.evaluate(
                     _Y_TRUE,
                     scores,
@@ -336,7 +353,12 @@ def _measure(kind: npt.DTypeLike) -> None:
         fastad.evaluate(_Y_TRUE, scores, groups=_Y_TRUE * 0, measures=["auc"])
         for measures in (["auc"], ["f1_best"]):
             fastad.evaluate(_Y_TRUE, scores, kinds=_Y_TRUE, segments=_Y_TRUE, measures=measures)
-    # As many as are not sorted: of few anomalies, of few values, and far from each other.
-    many = np.arange(2**14)
+    # As many as are not sorted: of few anomalies, of few values, and far from each other. Others
+    # are sorted in parts.
+    many = np.arange(2**15)
     for scores in (many, many % 7, np.exp(np.minimum(many / 100, 80))):
         fastad.roc_auc(many % 100 == 0, scores.astype(kind))
+    mixed = (many * 7919 % 2**15).astype(kind)
+    fastad.average_precision(many % 2, mixed)
+    fastad.rank_scores(many % 2, mixed, sample_weight=many % 3).roc_auc()
+    fastad.tpr_at_fpr(many % 2, mixed, fpr=0.01)
