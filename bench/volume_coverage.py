@@ -177,15 +177,15 @@ def inner_box(d: int, side: float) -> Shape:
     )
 
 
-def slab(d: int) -> Shape:
-    """Return 2 % of one side, and all of the others."""
+def slab(d: int, width: float = 0.02) -> Shape:
+    """Return a small part of one side, and all of the others."""
 
     def draw(rng: np.random.Generator, n: int) -> Any:
         points = rng.random((n, d))
-        points[:, 0] = 0.5 + 0.02 * (points[:, 0] - 0.5)
+        points[:, 0] = 0.5 + width * (points[:, 0] - 0.5)
         return points
 
-    return Shape(_first, 0.01, _cube(d), math.log(0.02), draw)
+    return Shape(_first, width / 2, _cube(d), math.log(width), draw)
 
 
 def diagonal_slab(d: int, width: float = 0.005) -> Shape:
@@ -357,11 +357,13 @@ OTHERS: Mapping[str, Callable[[], Shape]] = {
     "small ball, d = 5": lambda: ball(5),
     "diagonal slab, d = 2": lambda: diagonal_slab(2),
     "thin diagonal slab, d = 2": lambda: diagonal_slab(2, 1e-4),
+    "thin diagonal slab, d = 5": lambda: diagonal_slab(5, 5e-5),
     "box nearly filled, d = 2": lambda: inner_box(2, 0.95),
     "box nearly filled, d = 10": lambda: inner_box(10, 0.95),
     "half of each side, d = 20": lambda: inner_box(20, 0.5),
     "half of each side, d = 60": lambda: inner_box(60, 0.5),
     "slab along an axis, d = 10": lambda: slab(10),
+    "thin slab along an axis, d = 3": lambda: slab(3, 2e-6),
     "curved valley, d = 5": lambda: valley(5, 150.0),
     "lower curved valley, d = 5": lambda: valley(5, 20.0),
     "curved valley, d = 10": lambda: valley(10, 900.0),

@@ -325,7 +325,8 @@ def volume(
     Uniform draws of compiled and jitted scores need memory that does not grow with their number.
     Their interval is exact: Clopper and Pearson's, and with ``rtol`` from the negative binomial
     distribution. Sobol points have Student's interval over 16 scrambled replicates. Splitting
-    has Cox's interval of the logarithm over repeats of the particles.
+    has Cox's interval of the logarithm over repeats of the particles, with a higher upper end
+    where these differ much.
 
     With ``rtol`` uniform draws end with the hit that ensures the root of the mean squared error,
     whatever the volume. Other methods run anew with the number of draws that the error of the last

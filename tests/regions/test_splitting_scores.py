@@ -217,18 +217,40 @@ def test_relative_errors_do_not_depend_on_the_size(log_fraction: float) -> None:
     assert result.relative_error == pytest.approx(error, rel=1e-9)
 
 
-def test_intervals_are_those_of_a_log_normal_mean() -> None:
-    """Cox: the mean logarithm and half its variance; the scatter of both."""
-    logs = np.random.default_rng(0).normal(-20, 0.5, 8)
-    result = estimates_of(repeats_of(logs.tolist(), 10_000), [0.5], 0.9, 10_000)[0]
+@pytest.mark.parametrize(
+    ("deviation", "level", "by_zou"), [(0.5, 0.95, False), (2.0, 0.95, True), (2.0, 0.1, False)]
+)
+def test_intervals_are_those_of_a_log_normal_mean(
+    deviation: float, level: float, *, by_zou: bool
+) -> None:
+    """Cox: the mean logarithm and half its variance; the scatter of both. Above Zou, if farther."""
+    logs = np.random.default_rng(0).normal(-20, deviation, 8)
+    result = estimates_of(repeats_of(logs.tolist(), 10_000), [0.5], level, 10_000)[0]
     variance = float(logs.var(ddof=1))
     centre = float(logs.mean()) + variance / 2
     error = math.sqrt(variance / 8 + variance**2 / (2 * 7))
     assert result.log_value == pytest.approx(centre)
     assert result.standard_error / result.value == pytest.approx(error)
-    quantile = float(stats.t.ppf(0.95, 7))
-    assert result.log_high == pytest.approx(centre + quantile * error)
-    assert result.log_low == pytest.approx(centre - quantile * error)
+    cox = float(stats.t.ppf((1 + level) / 2, 7)) * error
+    of_mean = stats.t.ppf(max(level, 0.5), 7) * math.sqrt(variance / 8)
+    of_shift = variance / 2 * (7 / stats.chi2.ppf(min(1 - level, 0.5), 7) - 1)
+    zou = math.hypot(of_mean, of_shift)
+    assert (zou > cox) == by_zou
+    assert result.log_high == pytest.approx(centre + max(cox, zou))
+    assert result.log_low == pytest.approx(centre - cox)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("deviation", [0.5, 2.0])
+def test_intervals_of_few_repeats_cover(deviation: float) -> None:
+    """By Cox's upper end .09 of the intervals of the larger deviation were too low."""
+    rng = np.random.default_rng(0)
+    n_trials, n_missed = 1000, 0
+    for _ in range(n_trials):
+        logs = rng.normal(-12 - deviation**2 / 2, deviation, 8).tolist()
+        result = estimates_of(repeats_of(logs, 200), [0.5], 0.95, 10_000)[0]
+        n_missed += not result.log_low <= -12 <= result.log_high
+    assert n_missed <= stats.binom.ppf(0.999, n_trials, 0.05)
 
 
 def test_an_estimate_is_at_most_the_highest_of_the_repeats() -> None:
