@@ -1,6 +1,7 @@
 """`fastad.compat.sklearn` returns, warns and raises what scikit-learn does."""
 
 import inspect
+import pickle
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -146,6 +147,11 @@ def test_signatures_are_those_of_scikit_learn(name: str) -> None:
     assert [(x.name, x.kind, x.default) for x in ours.parameters.values()] == [
         (x.name, x.kind, x.default) for x in theirs.parameters.values()
     ]
+
+
+@loop("name", NAMES)
+def test_a_pickled_function_is_the_same(name: str) -> None:
+    assert pickle.loads(pickle.dumps(getattr(compat, name))) is getattr(compat, name)
 
 
 Y, S = [0, 0, 1, 1, 0], [0.1, 0.4, 0.35, 0.8, 0.7]
