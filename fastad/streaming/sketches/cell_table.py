@@ -5,6 +5,7 @@ depends on the points alone, and no further point makes room: so a resolution th
 is never right again, and the state does not depend on the order in which points came.
 """
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -401,6 +402,8 @@ def _n_entries(n_slots: int) -> int:
     return 1 << (-(-4 * n_slots // 3)).bit_length()
 
 
+# Every update and merge may ask for each resolution.
+@lru_cache(maxsize=256)
 def _most_pages(memory: int, page_bits: int, *, short: bool) -> int:
     page = _PAGE + (UNLABELLED * (4 if short else 8) << page_bits)
     most = 0
