@@ -61,7 +61,7 @@ warnings.simplefilter("ignore", fastad.errors.LowCoverageWarning)
 rng = np.random.default_rng(0)
 y = np.arange(60) < 20
 scores = {{"a": rng.normal(size=60) + y, "b": (rng.normal(size=60) + y).round(1)}}
-options = dict(n_resamples=200, rng=3)
+options = dict(n_resamples=50, rng=3)
 values = {{}}
 for name, s in scores.items():
     for measure in {MEASURES[:5]!r}:
