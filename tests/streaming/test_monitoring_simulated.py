@@ -21,7 +21,7 @@ def test_the_simulation_has_the_power_to_tell() -> None:
 
 @pytest.mark.evidence
 def test_rates_as_expected_raise_few_alarms() -> None:
-    result = monitoring.false_alarms_of_rates(N_STREAMS, 3000)
+    result = monitoring.false_alarms_of_rates(N_STREAMS, 1000)
     valid = [name for name in result if "interval" not in name]
     assert len(valid) == 3
     assert all(result[name] * N_STREAMS <= MOST for name in valid)
@@ -30,17 +30,18 @@ def test_rates_as_expected_raise_few_alarms() -> None:
 
 
 @pytest.mark.evidence
-@pytest.mark.parametrize("window", [None, 5000])
+@pytest.mark.parametrize("window", [None, 1000])
 def test_scores_as_before_raise_few_alarms(window: int | None) -> None:
-    result = monitoring.alarms_of_normal_scores(N_STREAMS, 1500, 1500, window=window)
-    assert np.sum(result["DriftMonitor"] >= 0) <= MOST
+    result = monitoring.alarms_of_normal_scores(N_STREAMS, 400, 400, window=window)
+    # The table has 0.2 %; bounds of one look would alarm 11 and 5 streams.
+    assert np.sum(result["DriftMonitor"] >= 0) <= binom.isf(1e-6, N_STREAMS, 0.002)
     assert np.all(result["Kolmogorov-Smirnov test of a week"] >= 0)
 
 
 @pytest.mark.evidence
-@pytest.mark.parametrize(("change", "most"), [(0, 1500), (10_000, 2900), (100_000, 3600)])
+@pytest.mark.parametrize(("change", "most"), [(0, 1500), (100_000, 3600)])
 def test_a_doubled_rate_is_noticed_soon_also_late(change: int, most: int) -> None:
-    result = monitoring.delays_of_rates(N_STREAMS, change, 30_000)["RateMonitor"]
+    result = monitoring.delays_of_rates(100, change, 15_000)["RateMonitor"]
     assert result["missed"] == 0
     assert result["mean_delay"] < most
 
