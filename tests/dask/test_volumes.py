@@ -21,7 +21,7 @@ OPTIONS: dict[str, Any] = {"n_draws": 20_001, "rng": 3}
 
 @numba.njit
 def radius(point: Any) -> float:
-    return float(np.sqrt((point**2).sum()))
+    return float(np.sqrt(point[0] ** 2 + point[1] ** 2 + point[2] ** 2))
 
 
 def batch(rows: Any) -> Any:
