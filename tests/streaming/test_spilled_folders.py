@@ -21,7 +21,7 @@ from tests.support.score_files import save
 
 DETECTORS = ["a", "b", "c", "d"]
 RNG = np.random.default_rng(0)
-N_ROWS = 400_000
+N_ROWS = 100_000
 Y = RNG.random(N_ROWS) < 0.3
 SCORES = {name: RNG.normal(size=N_ROWS) + Y for name in DETECTORS}
 
@@ -29,7 +29,7 @@ SCORES = {name: RNG.normal(size=N_ROWS) + Y for name in DETECTORS}
 @pytest.fixture(scope="module")
 def scores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("scores") / "scores.parquet"
-    return save(path, {"y": Y, **SCORES}, 50_000)
+    return save(path, {"y": Y, **SCORES}, 12_500)
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def ended(process: "subprocess.Popen[str]", number: int) -> None:
 @pytest.mark.system
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_sigterm_leaves_nothing(scores: Path, folder: Path) -> None:
-    for seconds in (0, 0.05, 0.3):
+    for seconds in (0, 0.1):
         with spilling(scores, folder) as process:
             time.sleep(seconds)
             ended(process, signal.SIGTERM)

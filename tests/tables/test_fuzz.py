@@ -220,14 +220,8 @@ def check_routes(path: Path) -> None:
             assert_same(outcome(path, lambda table: in_batches(table, roles)), memory)
 
 
-@pytest.mark.slow
-@given(files())
-def test_bytes_are_read_alike(folder: Path, file: tuple[str, bytes]) -> None:
-    check_routes(saved(folder, *file))
-
-
 @pytest.mark.evidence
-@settings(max_examples=250)
+@settings(max_examples=120)
 @given(files())
 def test_many_bytes_are_read_alike(folder: Path, file: tuple[str, bytes]) -> None:
     check_routes(saved(folder, *file))
@@ -257,7 +251,7 @@ def check_command(path: Path, options: tuple[str, ...]) -> None:
 
 
 @pytest.mark.evidence
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(files(), st.sampled_from(OPTIONS))
 def test_any_bytes_as_a_file(
     folder: Path, file: tuple[str, bytes], options: tuple[str, ...]
