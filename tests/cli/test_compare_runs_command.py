@@ -6,24 +6,30 @@ import shlex
 import signal
 import subprocess
 import sys
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 
 import fastad
 from fastad.benchmarking.overview import compare_runs
 from fastad.cli import _compare_runs as command
-from tests.support.command_line import PAGE, examples_of, invoke
+from fastad.plot import overview as plot
+from tests.support.command_line import PAGE, examples_of, hide, invoke
 from tests.support.runs import FEW, RUNS, call, read, run, save
 
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
     return save(tmp_path / "runs.parquet")
+
+
+def leave_out_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take seconds, and have their own test."""
+    monkeypatch.setattr(plot, "draw_overview", lambda overview: ())
 
 
 # What is printed.
@@ -65,8 +71,7 @@ def test_long_tables_are_not_printed_but_saved(
     runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Seven measures on three data sets are 21 rows of values."""
-    # Pictures take seconds, and have their own test.
-    monkeypatch.setattr(Figure, "savefig", lambda figure, path, **_: path.write_bytes(b""))
+    leave_out_pictures(monkeypatch)
     labels = ["auc", *(f"{name}@{rate}" for name in ("auc", "tpr") for rate in (0.01, 0.05, 0.1))]
     words = [word for label in labels for word in ("--measure", label)]
     printed, saved = (
@@ -126,7 +131,9 @@ def cells_of(text: str) -> list[list[str]]:
 
 
 @pytest.mark.evidence
-def test_a_folder_holds_all_that_is_printed(runs: Path, tmp_path: Path) -> None:
+def test_a_folder_holds_all_that_is_printed(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "new" / "report"
     folder.mkdir(parents=True)
     (folder / "notes.txt").write_text("mine")
@@ -169,8 +176,12 @@ def test_a_folder_holds_all_that_is_printed(runs: Path, tmp_path: Path) -> None:
     assert "- rank_distance: no reference is given" in index
     assert set(os.listdir(folder)) == wanted
     assert (folder / "notes.txt").read_text() == "mine"
+    # The same bytes again: of all tables, and of two pictures, which take long to draw.
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    draw = plot.draw_overview
+    monkeypatch.setattr(plot, "draw_overview", lambda overview: islice(draw(overview), 2))
     run(runs, "--output", folder)
+    (folder / "index.md").write_bytes(before["index.md"])
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -192,9 +203,7 @@ def test_a_folder_that_cannot_be_written_is_an_error_before_the_work(
 def test_without_matplotlib_there_are_tables_only(
     runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
-        monkeypatch.delitem(sys.modules, module)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    hide("matplotlib", monkeypatch)
     result = run(runs, "--output", tmp_path / "report")
     assert "There are no pictures: fastad.plot needs matplotlib: pip install" in result.stderr
     endings = {path.suffix for path in (tmp_path / "report").iterdir()}
@@ -252,4 +261,5 @@ def test_examples_of_the_page_run(
     save(runs.with_name("first.csv"), table[:9])
     save(runs.with_name("second.csv"), table[9:])
     monkeypatch.chdir(runs.parent)
+    leave_out_pictures(monkeypatch)
     run(*shlex.split(example))

@@ -1,6 +1,7 @@
 """``fastad study``: what it runs, prints and writes, and how it ends."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from typer.testing import Result
 from fastad.cli import _study as command
 from fastad.study import runner
 from fastad.study.config import StudyConfig, read_config
+from fastad.study.report import make
 from fastad.study.results import StudyTables, read_study
 from fastad.study.runner import Progress, run_study
 from tests.support.command_line import invoke
@@ -40,6 +42,14 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_config(tmp_path_factory.mktemp("data"))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def untried() -> Iterator[None]:
+    """Detectors are tried in a process of their own, which takes seconds and has its own tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runner, "try_detectors", lambda *arguments: None)
+        yield
+
+
 @pytest.fixture(scope="module")
 def whole(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ä ö") / "neue Läufe"
@@ -56,7 +66,10 @@ def whole(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_results_are_those_of_python(file: Path, whole: Path, tmp_path: Path) -> None:
+def test_results_are_those_of_python_with_any_number_of_threads(
+    file: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FASTAD_NUM_THREADS", "3")
     run_study(read_config(file), tmp_path)
     assert contents(tmp_path) == contents(whole)
 
@@ -99,7 +112,9 @@ def test_status_while_a_runner_is_at_work_and_of_failures(tmp_path: Path) -> Non
 
 
 @pytest.mark.evidence
-def test_report(whole: Path, tmp_path: Path) -> None:
+def test_report(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Each format takes seconds.
+    monkeypatch.setattr(make, "_PICTURES", {"PNG": {}})
     result = call("report", whole, "--output", tmp_path / "bericht", "--n-resamples", 20)
     assert result.exit_code == 0, (result.stderr, result.exception)
     page = Path(result.stdout.strip())
@@ -177,11 +192,7 @@ def test_errors_of_a_file_come_before_any_work(tmp_path: Path, text: str, says: 
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_errors_of_the_output(
-    file: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Detectors are tried in a process of their own, which takes seconds, before some of these.
-    monkeypatch.setattr(runner, "try_detectors", lambda *arguments: None)
+def test_errors_of_the_output(file: Path, whole: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for place in (tmp_path / "file", tmp_path / "file" / "below"):
         result = error_of(call("run", file, "--output", place))
@@ -213,14 +224,6 @@ def test_errors_of_fastad_are_not_called_wrong_data(
     monkeypatch.setattr(runner, "run_study", fail)
     with pytest.raises(TypeError, match="unexpected"):
         call("run", file, "--output", tmp_path / "out")
-
-
-@pytest.mark.evidence
-def test_the_number_of_threads_changes_nothing(file: Path, whole: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "out"
-    result = call("run", file, "--output", folder, "--jobs", 1, FASTAD_NUM_THREADS="3")
-    assert result.exit_code == 0
-    assert contents(folder) == contents(whole)
 
 
 # Words.

@@ -77,6 +77,13 @@ def examples_of(command: str) -> list[str]:
     return [line.removeprefix(start) for line in lines if line.startswith(start)]
 
 
+def hide(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a module be one that is not installed, in this process."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == module]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, module, None)
+
+
 def run_without(module: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     """Run a command in a process where a module is not installed."""
     code = f"""
