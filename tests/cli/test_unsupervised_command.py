@@ -405,6 +405,6 @@ def test_examples_of_the_page_run(
     write(table.with_name("train.csv"), X[:90])
     assert model.parent == table.parent
     monkeypatch.chdir(table.parent)
-    result = call(*shlex.split(example))
+    result = call(*shlex.split(example), *FEW)
     assert result.exit_code == 0, (result.stderr, result.exception)
     assert result.stderr == ""
