@@ -313,7 +313,7 @@ def test_progress_is_silent_off_a_terminal(scores: Path) -> None:
 
 @pytest.mark.system
 def test_progress_is_shown_on_a_terminal(tmp_path: Path) -> None:
-    n_rows = 3_000_000
+    n_rows = 1_500_000
     y = np.arange(n_rows) % 10 == 0
     path = save(tmp_path / "s.parquet", {"y": y, "s": np.sin(np.arange(n_rows))}, 100_000)
     with on_terminal("evaluate", path, *EXACT, *ASKED) as (process, terminal):
@@ -343,22 +343,23 @@ def spilling(path: Path, folder: Path) -> "subprocess.Popen[str]":
     return process
 
 
-def many_scores(path: Path) -> Path:
+@pytest.fixture(scope="module")
+def many_scores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(0)
     n_rows = 6_000_000
     s = rng.normal(size=n_rows)
+    path = tmp_path_factory.mktemp("many") / "scores.parquet"
     return save(path, {"y": rng.random(n_rows) < 0.3, "s": s}, 500_000)
 
 
 @pytest.mark.system
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_ctrl_c_and_sigterm_leave_nothing(
-    tmp_path: Path, number: signal.Signals, status: int
+    many_scores: Path, tmp_path: Path, number: signal.Signals, status: int
 ) -> None:
-    path = many_scores(tmp_path / "scores.parquet")
     folder = tmp_path / "spilled"
     folder.mkdir()
-    process = spilling(path, folder)
+    process = spilling(many_scores, folder)
     assert process.poll() is None, process.communicate()
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
@@ -369,7 +370,7 @@ def test_ctrl_c_and_sigterm_leave_nothing(
 
 
 @pytest.mark.system
-def test_a_disk_that_is_really_full_is_named_and_emptied(tmp_path: Path) -> None:
+def test_a_disk_that_is_really_full_is_named_and_emptied(many_scores: Path, tmp_path: Path) -> None:
     folder = tmp_path / "full"
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(folder)]
@@ -380,7 +381,7 @@ def test_a_disk_that_is_really_full_is_named_and_emptied(tmp_path: Path) -> None
     if not mounted:
         pytest.skip("a small file system can be mounted by the administrator of Linux alone")
     try:
-        process = spilling(many_scores(tmp_path / "scores.parquet"), folder)
+        process = spilling(many_scores, folder)
         out, err = process.communicate(timeout=90)
         assert (process.returncode, out) == (1, "")
         assert f"the disk of {folder} is full" in err
