@@ -186,6 +186,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
     # Weights beside clusters are refused.
     "uncertainty.chance_level": {"clusters": None},
     "benchmarking.score_rank_intervals": {**TWO, "groups": BY_ROW["folds"]},
+    "study.papers.goix_cell": {
+        "protocol": fastad.study.papers.GoixProtocol(n_uniform=1000, n_resamples=20)
+    },
     "uncertainty.compare_all": TWO,
     "uncertainty.delong_covariance": TWO,
     "uncertainty.difference_band": {"measure": FLAGGED, "threshold": [0.05, 0.1]},
