@@ -88,20 +88,17 @@ def one() -> str:
 
 def methods() -> str:
     """Return the lowest coverage of each method over the families and numbers of anomalies."""
-    rows = read_rows(coverage.TABLE)
+    coverages: dict[tuple[tuple[str, str], int], list[float]] = {}
+    for row in read_rows(coverage.TABLE):
+        values = coverages.setdefault(((row["key"], row["method"]), int(row["n_normals"])), [])
+        if int(row["n_anomalies"]) >= 30:
+            values += [100 * float(row[family]) for family in FAMILIES if row[family]]
 
     def cell(key: tuple[str, str], m: int) -> str:
-        values = [
-            100 * float(row[family])
-            for row in rows
-            if (row["key"], row["method"], int(row["n_normals"])) == (*key, m)
-            and int(row["n_anomalies"]) >= 30
-            for family in FAMILIES
-            if row[family]
-        ]
+        values = coverages.get((key, m))
         return f"{min(values):.0f} / {sum(values) / len(values):.0f}" if values else "-"
 
-    keys = list(dict.fromkeys((row["key"], row["method"]) for row in rows))
+    keys = list(dict.fromkeys(key for key, _ in coverages))
     sizes = coverage.NORMALS
     return _table(["key", "method"], [f"m = {m}" for m in sizes], keys, sizes, cell)
 
@@ -111,13 +108,13 @@ def comparisons() -> str:
     rows = read_rows(false_positives.BY_FAMILY)
     sizes = list(dict.fromkeys(_size(row) for row in rows if _size(row)[0] in (30, 100, 1000)))
 
+    rates: dict[tuple[tuple[str, str], tuple[int, int]], float] = {}
+    for row in rows:
+        cell_of_row = (row["key"], row["method"]), _size(row)
+        rates[cell_of_row] = max(rates.get(cell_of_row, 0.0), 100 * float(row["rate"]))
+
     def cell(key: tuple[str, str], size: tuple[int, int]) -> str:
-        rates = [
-            100 * float(row["rate"])
-            for row in rows
-            if (row["key"], row["method"]) == key and _size(row) == size
-        ]
-        return f"{max(rates):.0f}" if rates else "-"
+        return f"{rates[key, size]:.0f}" if (key, size) in rates else "-"
 
     keys = list(dict.fromkeys((row["key"], row["method"]) for row in rows))
     return _table(["key", "method"], [f"{n}, {m}" for n, m in sizes], keys, sizes, cell)
