@@ -2,16 +2,18 @@
 
 import re
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
+from PIL import Image
 from typer.testing import Result
 
 from fastad.cli import _study as command
 from fastad.study import runner
 from fastad.study.config import StudyConfig, read_config
-from fastad.study.report import make
 from fastad.study.results import StudyTables, read_study
 from fastad.study.runner import Progress, run_study
 from tests.support.command_line import invoke
@@ -113,8 +115,10 @@ def test_status_while_a_runner_is_at_work_and_of_failures(tmp_path: Path) -> Non
 
 @pytest.mark.evidence
 def test_report(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Each format takes seconds.
-    monkeypatch.setattr(make, "_PICTURES", {"PNG": {}})
+    # Pictures take seconds to save, and have their own tests.
+    dot = BytesIO()
+    Image.new("RGB", (1, 1)).save(dot, "PNG")
+    monkeypatch.setattr(Figure, "savefig", lambda _, path, **__: path.write_bytes(dot.getvalue()))
     result = call("report", whole, "--output", tmp_path / "bericht", "--n-resamples", 20)
     assert result.exit_code == 0, (result.stderr, result.exception)
     page = Path(result.stdout.strip())
