@@ -268,18 +268,12 @@ def test_a_full_disk_is_said_and_nothing_is_counted_until_it_has_room(tmp_path: 
         assert result["low"] <= fastad.roc_auc(Y[:3000], S[:3000]) <= result["high"]
 
 
-def test_a_folder_has_one_process(tmp_path: Path) -> None:
+def test_a_folder_has_one_process_and_its_settings_do_not_change(tmp_path: Path) -> None:
     folder = tmp_path / "state"
     with running(folder) as service:
         with started({"folder": folder, "port": 9}) as second:
             assert second.wait(120) != 0
         assert f"is owned by process {service.process.pid}" in service.log.read_text()
-        post_scores(service, np.arange(9))
-
-
-def test_settings_of_a_folder_do_not_change(tmp_path: Path) -> None:
-    folder = tmp_path / "state"
-    with running(folder) as service:
         post_scores(service, np.arange(9))
         service.process.send_signal(signal.SIGTERM)
         service.process.wait(60)
