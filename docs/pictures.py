@@ -164,7 +164,7 @@ def draw_volume_by_dimension() -> Figure:
     exact = features / 2 * math.log(math.pi) - [math.lgamma(d / 2 + 1) for d in features]
     axes.plot(features, (exact - features * math.log(2)) / math.log(10), color="0.4", label="exact")
     for i, (method, dimensions, n_draws) in enumerate(
-        (("uniform", (2, 5, 8, 11, 14), 50_000), ("splitting", (3, 6, 10, 20, 30, 45), 50_000))
+        (("uniform", (2, 5, 8, 11, 14), 100_000), ("splitting", (3, 6, 12, 25, 45), 100_000))
     ):
         results = []
         for d in dimensions:
