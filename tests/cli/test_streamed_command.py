@@ -313,7 +313,7 @@ def test_progress_is_silent_off_a_terminal(scores: Path) -> None:
 
 @pytest.mark.system
 def test_progress_is_shown_on_a_terminal(tmp_path: Path) -> None:
-    n_rows = 1_500_000
+    n_rows = 600_000
     y = np.arange(n_rows) % 10 == 0
     path = save(tmp_path / "s.parquet", {"y": y, "s": np.sin(np.arange(n_rows))}, 100_000)
     with on_terminal("evaluate", path, *EXACT, *ASKED) as (process, terminal):

@@ -196,10 +196,6 @@ def test_warmup_shows_progress_and_its_processes_end_with_it(
     ("module", "command", "options", "message"),
     [
         ("sklearn", "evaluate-unsupervised", ("--detector", "knn", *SUBSPACES), NO_DETECTOR),
-        (
-            *("joblib", "volume", ("--model", __file__, "--trust")),
-            missing_extra("--model", "joblib", extra="sklearn"),
-        ),
         ("pyarrow", "evaluate", (), missing_extra("a .parquet file", "pyarrow", extra="df")),
     ],
 )
@@ -211,6 +207,12 @@ def test_without_its_extra_a_command_says_what_to_install(
     result = run_without(module, command, path, *options)
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr == f"Error: {message}\n"
+
+
+def test_without_joblib_no_model_is_loaded(points: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hide("joblib", monkeypatch)
+    message = missing_extra("--model", "joblib", extra="sklearn")
+    assert error_of("volume", points, "--model", __file__, "--trust") == f"Error: {message}"
 
 
 @pytest.mark.parametrize("module", ["typer", "rich"])
