@@ -26,8 +26,10 @@ from bench.papers_f1 import PAPERS_F1 as PAPERS_F1_MEASURE
 from fastad._core.files import written_aside
 from fastad.benchmarking.columns import ONE_CLASS
 from fastad.benchmarking.matrix import RowMeans
-from fastad.benchmarking.operating_points import CriterionName
+from fastad.benchmarking.operating_points import LEVEL_MEASURES, CriterionName, discriminate
 from fastad.benchmarking.resampling import check_resampling
+from fastad.benchmarking.selected_fpr import loss_at_rates
+from fastad.benchmarking.selection import LossMatrix
 from fastad.study import read_study
 from fastad.study.papers.criteria_section import count_pairs
 from fastad.study.papers.goix_data import SETTINGS
@@ -126,6 +128,14 @@ def results(
     return fastad.ResultTable.from_table(columns)
 
 
+@lru_cache
+def selection(group: str, contamination: float, papers_f1: bool = False) -> LossMatrix:
+    """Return the losses of selecting by each measure, as `results` has them."""
+    return fastad.benchmarking.selection_loss(
+        results(group, contamination, papers_f1=papers_f1), measures=MEASURES, **OPTIONS
+    )
+
+
 def in_group(table: Any, group: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Tell which rows belong to a group of data sets.
 
@@ -211,8 +221,7 @@ def losses() -> str:
     for contamination, key in zip(CONTAMINATIONS, ("2019-6", "2019-7", "2019-8"), strict=True):
         printed = printed_means(key, 1.0)
         for group in ("full", "umap", "adbench"):
-            here = results(group, contamination)
-            result = fastad.benchmarking.selection_loss(here, measures=MEASURES, **OPTIONS)
+            result = selection(group, contamination)
             means = result.means["mean"]
             columns.append(
                 [
@@ -238,8 +247,7 @@ def f1() -> str:
         for label in F1_ROWS:
             cells = [f"{printed[label]:.1f}"]
             for papers_f1 in (False, True):
-                here = results("full", contamination, papers_f1=papers_f1)
-                result = fastad.benchmarking.selection_loss(here, measures=MEASURES, **OPTIONS)
+                result = selection("full", contamination, papers_f1)
                 means, i = result.means["mean"], list(result.rows).index(label)
                 cells.append(
                     f"{100 * means.value[i]:.1f} "
@@ -248,11 +256,15 @@ def f1() -> str:
             body.append([f"mean loss, {label}, {100 * contamination:g} %", *cells])
     rows = lower(json.loads((HERE / "papers.json").read_text("utf-8"))["2019-3"])
     for label in F1_ROWS[:2]:
+        by_score = [
+            fastad.benchmarking.average_ranks(
+                results("full", 0.0, papers_f1=papers_f1), measures=[label], **OPTIONS
+            )
+            for papers_f1 in (False, True)
+        ]
         for j, detector in enumerate(DETECTORS):
             cells = [f"{rows[label][j][0]:.2f}"]
-            for papers_f1 in (False, True):
-                here = results("full", 0.0, papers_f1=papers_f1)
-                ranked = fastad.benchmarking.average_ranks(here, measures=[label], **OPTIONS)
+            for ranked in by_score:
                 column = ranked.detectors.index(detector)
                 low, high = ranked.low[0, column], ranked.high[0, column]
                 cells.append(f"{ranked.mean[0, column]:.2f} [{low:.2f}, {high:.2f}]")
@@ -284,13 +296,8 @@ def classes() -> str:
 def operating() -> str:
     """Return the mean loss of AUC and TPR at the rate that each criterion chooses."""
     body = []
-    here = results("full", 0.0, SPLITS)
-    measures = [label for label in MEASURES if not label.startswith("cvol")]
-    for number, criterion in enumerate(CRITERIA, 2):
+    for number, (criterion, result) in enumerate(criteria().items(), 2):
         printed = printed_means(f"2020-{number}", 1.0)
-        result = fastad.benchmarking.loss_at_selected_fpr(
-            here, criterion=criterion, measures=measures, **OPTIONS
-        )
         means = result.means["mean"]
         cells = []
         for kind in ("auc", "tpr"):
@@ -300,6 +307,19 @@ def operating() -> str:
             cells.append(f"{value} [{100 * means.low[i]:.1f}, {100 * means.high[i]:.1f}]")
         body.append([criterion, *cells])
     return table(["criterion", "AUC at its rate", "TPR at its rate"], body)
+
+
+@lru_cache
+def criteria() -> dict[CriterionName, LossMatrix]:
+    """Return `loss_at_selected_fpr` by each criterion, with one test of all pairs of models."""
+    here = results("full", 0.0, SPLITS)
+    measures = here.select([label for label in MEASURES if not label.startswith("cvol")], "")
+    resampling = check_resampling(here.clusters, 0.95, **OPTIONS)
+    curves = {name: discriminate(here, name, resampling) for name in LEVEL_MEASURES}
+    return {
+        criterion: loss_at_rates(here, measures, curves, criterion, "optimal", resampling)
+        for criterion in CRITERIA
+    }
 
 
 def agreement() -> str:

@@ -13,15 +13,13 @@ import fastad
 from bench import reproduction
 from bench.pages import filled
 from bench.papers_f1 import PAPERS_F1
-from bench.reproduction import MEASURES, OPTIONS, RESULTS, SPLITS, results
+from bench.reproduction import MEASURES, OPTIONS, RESULTS, criteria, results, selection
 
 GROUPS = ("full", "umap", "adbench")
 
 
 def losses(group: str, contamination: float = 0.0) -> dict[str, float]:
-    result = fastad.benchmarking.selection_loss(
-        results(group, contamination), measures=MEASURES, **OPTIONS
-    )
+    result = selection(group, contamination)
     return dict(zip(result.rows, result.means["mean"].value.tolist(), strict=True))
 
 
@@ -75,11 +73,7 @@ def test_neighbours_and_machines_lead() -> None:
 
 @pytest.mark.slow
 def test_rates_of_criteria_lie_between() -> None:
-    measures = [label for label in MEASURES if not label.startswith("cvol")]
-    own = results("full", 0.0, SPLITS)
-    result = fastad.benchmarking.loss_at_selected_fpr(
-        own, criterion="tukey-q", measures=measures, **OPTIONS
-    )
+    result = criteria()["tukey-q"]
     means = dict(zip(result.rows, result.means["mean"].value.tolist(), strict=True))
     assert means["auc@0.05"] < means["auc@tukey-q"] < means["auc"] < means["tpr@tukey-q"]
     text = " ".join(reproduction.PAGE.read_text(encoding="utf-8").split())
@@ -90,12 +84,7 @@ def test_rates_of_criteria_lie_between() -> None:
 
 @pytest.mark.slow
 def test_f1_of_the_papers_code_loses_most_and_ranks_machines_first() -> None:
-    own, theirs = (
-        fastad.benchmarking.selection_loss(
-            results("full", 0.0, papers_f1=papers), measures=MEASURES, **OPTIONS
-        )
-        for papers in (False, True)
-    )
+    own, theirs = selection("full", 0.0), selection("full", 0.0, papers_f1=True)
     with_labels = [label for label in MEASURES if not label.startswith("cvol")]
     losses = dict(zip(theirs.rows, theirs.means["mean"].value.tolist(), strict=True))
     assert sorted(with_labels, key=losses.__getitem__)[-2:] == ["f1@0.05", "f1@0.01"]
