@@ -13,7 +13,6 @@ from fastad._core.page import html_page
 from fastad._core.results import TableResult, json_text, with_versions
 from fastad._tables.files import save_columns
 from fastad.cli._console import DataError, print_result
-from fastad.ordering.groups import refuse_taken
 
 # File extensions that results are saved under.
 SAVED_FORMATS = (".csv", ".json", ".parquet", ".arrow", ".feather")
@@ -29,6 +28,9 @@ def check_groups(groups: Sequence[str], output: Path | None, *, has_json_rows: b
     """Refuse a group called as the column of files, where rows have the columns of both."""
     extension = "" if output is None else output.suffix.lower()
     if (extension in SAVED_FORMATS and extension != ".json") or has_json_rows:
+        # Here, because it imports Numba, which most commands of this module's users start without.
+        from fastad.ordering.groups import refuse_taken
+
         refuse_taken(groups, ["file"], "group_columns")
 
 

@@ -166,7 +166,7 @@ def test_warmup_that_cannot_keep_anything_is_an_error(tmp_path: Path, n_processe
 @pytest.mark.slow
 def test_importing_makes_no_folder(tmp_path: Path) -> None:
     folder = tmp_path / "cache"
-    code = "import sys, fastad; assert 'numba' not in sys.modules; "
+    code = "import sys, fastad.cli.app; assert 'numba' not in sys.modules; "
     code += "import fastad._kernels.ordering.keys"
     run(code, FASTAD_CACHE_DIR=str(folder))
     assert not folder.exists()

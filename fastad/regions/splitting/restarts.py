@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csgraph
 
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad.regions.algebra import normal_numbers, squared_distances
@@ -184,6 +183,9 @@ def connected_components(points: FloatMatrix) -> IntVector:
 
     A short step is not many times the distance of most points from their nearest neighbour.
     """
+    # Here, because it imports all of SciPy's sparse linear algebra.
+    from scipy.sparse import csgraph
+
     spreads = np.maximum(points.std(axis=1, keepdims=True), _SHORTEST)
     squares = squared_distances(points / spreads, points / spreads)
     np.fill_diagonal(squares, np.inf)
