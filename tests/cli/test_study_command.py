@@ -17,7 +17,7 @@ from fastad.study.config import StudyConfig, read_config
 from fastad.study.results import StudyTables, read_study
 from fastad.study.runner import Progress, run_study
 from tests.support.command_line import invoke
-from tests.support.study_runs import N_BATCHES, N_GOIX, N_TASKS, TOML, contents, write_config
+from tests.support.small_studies import N_BATCHES, N_GOIX, N_TASKS, TOML, contents, write_config
 
 pytestmark = pytest.mark.slow
 

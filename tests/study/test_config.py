@@ -17,7 +17,7 @@ from fastad.study.problems import DataSelection, Problem
 from fastad.study.split import Protocol
 from fastad.study.tasks import TaskBatch
 from tests.support.loops import loop
-from tests.support.study_runs import TOML
+from tests.support.small_studies import TOML
 
 DATA = "\n[data]\nbundled = true\n"
 

@@ -27,8 +27,9 @@ from fastad.study.results import KEYS, StudyTables, read_study
 from fastad.study.runner import Progress, run_study
 from fastad.study.split import Protocol
 from fastad.study.tasks import TaskBatch
-from tests.support import study_runs
-from tests.support.study_runs import GOOD, TOML, few, save_data, toy_data, write_config
+from tests.support import small_studies, study_runs
+from tests.support.small_studies import TOML, few, save_data, toy_data, write_config
+from tests.support.study_runs import GOOD
 
 Key = tuple[Any, ...]
 
@@ -197,7 +198,7 @@ def test_another_study_is_refused_with_what_differs_alone(tmp_path: Path) -> Non
         (replace(config, detectors=read_detectors([GOOD])), "no detector is in both"),
         (replace(config, data=replace(config.data, paths=("one",))), "no data set is in both"),
     ):
-        study_runs.save_data(tmp_path / "elsewhere")
+        small_studies.save_data(tmp_path / "elsewhere")
         (tmp_path / "one").mkdir(exist_ok=True)
         (tmp_path / "elsewhere" / "toy" / "plain.csv").replace(tmp_path / "one" / "other.csv")
         with pytest.raises(InvalidInputError, match=f"contains another: {what}"):
@@ -451,19 +452,19 @@ def test_code_of_functions_objects_and_steps_counts() -> None:
     from sklearn.ensemble import IsolationForest
     from sklearn.pipeline import make_pipeline
 
-    here, runs = __name__, "tests.support.study_runs"
+    here, runs, small = __name__, "tests.support.study_runs", "tests.support.small_studies"
     for value, modules in (
         (IsolationForest, set()),
         (np.hypot, set()),
         ([1, "a", None, np.zeros(2)], set()),
-        (study_runs.Plain, {runs}),
+        (small_studies.Plain, {small}),
         (_distance, {here}),
-        (functools.partial(_distance, key=study_runs.toy_data), {here, runs}),
+        (functools.partial(_distance, key=small_studies.toy_data), {here, small}),
         (make_pipeline(IsolationForest(), study_runs.Centre()), {runs}),
         ({"metric": [_distance]}, {here}),
         (numba.njit(_distance), {here}),
         (functools.lru_cache(_distance), {here}),
-        (study_runs.Plain(sign=_distance).fit, {here, runs}),  # type: ignore[arg-type]
+        (small_studies.Plain(sign=_distance).fit, {here, small}),  # type: ignore[arg-type]
     ):
         assert {*own_code([value])} == modules
     assert {*library_versions([IsolationForest])} == {"scikit-learn"}
@@ -561,8 +562,6 @@ def test_files_that_are_missing_or_damaged_are_noticed_and_written_again(
 def test_names_of_configurations_and_functions_are_the_same_in_every_process(
     tmp_path: Path,
 ) -> None:
-    config: StudyConfig = few(
-        tmp_path,
-        [{"name": "F", "estimator": study_runs.Plain, "sign": [_distance], "higher_is": "normal"}],
-    )
+    plain = {"name": "F", "estimator": small_studies.Plain, "higher_is": "normal"}
+    config: StudyConfig = few(tmp_path, [{**plain, "sign": [_distance]}])
     assert not re.search("0x[0-9a-f]", repr(config.to_dict()))

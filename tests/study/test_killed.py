@@ -20,22 +20,27 @@ from fastad.study.results import read_study, study_status
 from fastad.study.runner import Progress, run_study
 from tests.support.command_line import PLAIN
 from tests.support.processes import environment
-from tests.support.study_runs import TOML, contents, write_config
+from tests.support.small_studies import TOML, write_config
 
 pytestmark = [
     pytest.mark.system,
     pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and signals"),
 ]
 ROOT = Path(__file__).parents[2]
-# Less than others study: neighbours, a forest and machines once for each contamination of three
-# problems, and goix's protocol in two settings of two data sets.
-SMALL = TOML.replace("repeats = 2", "repeats = 1").replace("n_draws = 300", "n_draws = 100")
-N_BATCHES = 3 * 2 * 3 + 2 * 2
+# Neighbours of three problems, for which no process has to load scikit-learn.
+SMALL = (
+    TOML.split("[goix]")[0]
+    .replace("repeats = 2", "repeats = 4")
+    .replace("n_draws = 300", "n_draws = 100")
+    + '[[detectors]]\nkind = "knn"\nk = [1, 5]\n'
+)
+N_BATCHES = 3 * 2 * 4
 
 WAITING = """
 [[detectors]]
 name = "waits"
-estimator = "tests.support.study_runs.Waits"
+estimator = "tests.support.small_studies.Waits"
+higher_is = "anomalous"
 file = {file}
 """
 
@@ -57,12 +62,28 @@ def expected(config: StudyConfig, tmp_path_factory: pytest.TempPathFactory) -> d
     return contents(folder)
 
 
+# The runner rests after each batch, so that it can be met at work.
+RESTING = """
+import sys, time
+from fastad.cli import main
+from fastad.study.store import StudyStore
+save = StudyStore.save
+StudyStore.save = lambda *batch: (save(*batch), time.sleep(0.05))
+sys.argv[0] = "fastad"
+main()
+"""
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return the bytes of the results."""
+    return {name: (folder / name).read_bytes() for name in ("results.parquet", "curves.parquet")}
+
+
 def start(file: Path, folder: Path, *options: str) -> subprocess.Popen[str]:
     """Run a study by the command line, in a session of its own."""
-    code = "import sys; from fastad.cli import main; sys.argv[0] = 'fastad'; main()"
     words = ["study", "run", str(file), "--output", str(folder), *options]
     return subprocess.Popen(
-        [sys.executable, "-c", code, *words],
+        [sys.executable, "-c", RESTING, *words],
         env=environment(PYTHONPATH=str(ROOT)),
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -186,8 +207,9 @@ def test_workers_end_with_a_runner_that_is_killed(tmp_path: Path) -> None:
     text = TOML.split("[[detectors]]")[0] + WAITING.format(file=json.dumps(str(go)))
     file = write_config(tmp_path, text)
     with start(file, folder, "--jobs", "1") as process:
-        wait_for(process, lambda: (tmp_path / "go waits").exists())
-        worker = int((tmp_path / "go waits").read_text())
+        number = tmp_path / "go waits"
+        wait_for(process, lambda: number.exists() and number.read_text() != "")
+        worker = int(number.read_text())
         process.kill()
         process.wait()
         (title,) = study_status(folder).at_work

@@ -31,19 +31,20 @@ from fastad.study.results import StudyTables, read_study, study_status
 from fastad.study.runner import Progress, run_study
 from fastad.study.split import split_problem
 from fastad.study.tasks import detector_seed
-from tests.support import study_runs
-from tests.support.study_runs import (
-    GOOD,
+from tests.support.small_studies import (
     N_BATCHES,
     N_TASKS,
     TOML,
     Matrix,
+    Waits,
     contents,
     few,
     problem_of,
     save_data,
+    toy_data,
     write_config,
 )
+from tests.support.study_runs import GOOD
 from tests.support.study_sections import table
 
 Score = Callable[[Matrix], Matrix]
@@ -289,7 +290,7 @@ def test_results_are_the_same_bytes_on_a_cluster_and_saved_as_they_come(
     slow = few(
         tmp_path,
         [
-            {"name": "waits", "estimator": study_runs.Waits, "file": str(file)},
+            {"name": "waits", "estimator": Waits, "file": str(file), "higher_is": "anomalous"},
             {"kind": "knn", "k": 1},
         ],
         data={"paths": ["toy/plain.csv"]},
@@ -363,7 +364,7 @@ def test_what_cannot_be_used_is_named(tmp_path: Path) -> None:
     config = few(tmp_path, [GOOD])
     with pytest.raises(InvalidInputError, match="n_jobs must not be 0"):
         run_study(config, tmp_path / "out", n_jobs=0)
-    X, y = study_runs.toy_data(2)
+    X, y = toy_data(2)
     np.savez(tmp_path / "toy" / "odd.npz", X=X, y=0 * y)
     with pytest.raises(InvalidInputError, match=r"odd.npz: y must contain both 0 .* found only 0"):
         run_study(config, tmp_path / "out")
@@ -382,7 +383,7 @@ def test_data_that_change_while_it_runs_are_named(tmp_path: Path) -> None:
     def progress(result: Progress) -> None:
         if result.done == 1:
             save_data(tmp_path)
-            X, y = study_runs.toy_data(2)
+            X, y = toy_data(2)
             rows = "\n".join(f"{a},{b},{c}" for (a, b), c in zip(X.round(1), y, strict=True))
             (tmp_path / "toy" / "plain.csv").write_text(f"f0,f1,y\n{rows}\n", encoding="utf-8")
 

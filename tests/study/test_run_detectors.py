@@ -16,7 +16,8 @@ from fastad.study.results import StudyTables, study_status
 from fastad.study.runner import Progress, run_study
 from fastad.study.split import split_problem
 from tests.support import study_runs
-from tests.support.study_runs import GOOD, Centre, few, problem_of
+from tests.support.small_studies import Plain, few, problem_of, toy_data
+from tests.support.study_runs import GOOD, Centre
 
 
 def by_detector(study: StudyTables) -> dict[str, dict[str, Any]]:
@@ -76,7 +77,7 @@ def test_detectors_may_be_called_as_a_group_is(tmp_path: Path) -> None:
 
 def test_machines_fail_one_by_one() -> None:
     machines = read_detectors([{"kind": "ocsvm", "gamma": [-1.0, 0.5], "nu": 0.5}])
-    fitted = fit_batch(machines, study_runs.toy_data(2)[0], [0, 0])
+    fitted = fit_batch(machines, toy_data(2)[0], [0, 0])
     assert "gamma" in fitted.reasons.pop(machines[0])
     assert not fitted.reasons
     ((_, members),) = fitted.scorers
@@ -92,7 +93,7 @@ def test_machines_fail_one_by_one() -> None:
             {"name": "LOF", "estimator": "sklearn.neighbors.LocalOutlierFactor", "novelty": False},
             r"LOF novelty=False \(",
         ),
-        ({"name": "own", "estimator": study_runs.Plain}, "own .*higher_is must say whether"),
+        ({"name": "own", "estimator": Plain}, "own .*higher_is must say whether"),
         (
             {"name": "own", "estimator": Centre, "higher_is": "anomalous"},
             "own .*higher_is must be 'normal' for Centre, which is of the kind outlier detector",
@@ -127,18 +128,18 @@ def test_equal_scores_on_one_data_set_do_not_refuse_a_study(tmp_path: Path) -> N
 
 def test_a_detector_of_ones_own_needs_only_to_fit_and_to_score(tmp_path: Path) -> None:
     (tmp_path / "beside_the_file.py").write_text(
-        "from tests.support.study_runs import Plain\n\nclass Own(Plain):\n    pass\n"
+        "from tests.support.small_studies import Plain\n\nclass Own(Plain):\n    pass\n"
     )
     detectors: list[dict[str, Any]] = [
         {"name": "good", "estimator": Centre, "power": 1.0},
         {"name": "text", "estimator": "beside_the_file.Own", "higher_is": "anomalous"},
-        {"name": "class", "estimator": study_runs.Plain, "higher_is": "anomalous"},
-        {"name": "object", "estimator": study_runs.Plain(-2.0), "higher_is": "normal"},
+        {"name": "class", "estimator": Plain, "higher_is": "anomalous"},
+        {"name": "object", "estimator": Plain(-2.0), "higher_is": "normal"},
     ]
     rows = by_detector(run_study(few(tmp_path, detectors), tmp_path / "out"))
     assert {row["reason"] for row in rows.values()} == {""}
     assert len({(row["auc"], row["cvol@0.05"]) for row in rows.values()}) == 1
-    reversed_ = [{"name": "good", "estimator": study_runs.Plain, "higher_is": "normal"}]
+    reversed_ = [{"name": "good", "estimator": Plain, "higher_is": "normal"}]
     backwards = by_detector(run_study(few(tmp_path, reversed_), tmp_path / "backwards"))
     assert backwards["good"]["auc"] == pytest.approx(1 - rows["good"]["auc"], abs=1e-12)
 

@@ -19,7 +19,8 @@ from fastad.study.plan import plan_batches
 from fastad.study.problems import find_problems
 from fastad.study.results import study_status
 from fastad.study.runner import Progress, run_study
-from tests.support.study_runs import GOOD, Centre, Ends, Matrix, Waits, few
+from tests.support.small_studies import Matrix, Waits, few
+from tests.support.study_runs import GOOD, Centre, Ends
 
 HOWS = {
     "exit code": "ended its process: exit code 3",
@@ -146,8 +147,9 @@ def test_what_is_no_error_of_python_is_a_failure_too(tmp_path: Path) -> None:
 
 def test_failed_tasks_run_again_on_request(tmp_path: Path) -> None:
     go = tmp_path / "go"
-    detectors = [{"name": "waits", "estimator": Waits, "file": str(go), "patience_s": 0.0}, GOOD]
-    config = few(tmp_path, [*detectors, {"kind": "knn", "k": 60}])
+    waits = {"name": "waits", "estimator": Waits, "higher_is": "anomalous"}
+    detectors = [{**waits, "file": str(go), "patience_s": 0.0}, GOOD, {"kind": "knn", "k": 60}]
+    config = few(tmp_path, detectors)
     study = run_study(config, tmp_path / "out")
     failed = study_status(tmp_path / "out")
     assert sum(failed.failures.values()) == 3
