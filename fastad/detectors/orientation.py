@@ -48,9 +48,11 @@ def last_step(estimator: Any) -> Any:
 
     Of a `FrozenEstimator` it is the one inside, whose orientation its tags do not tell.
     """
-    pipeline = scikit_learn("pipeline").Pipeline
-    while isinstance(estimator := unwrapped(estimator), pipeline):
-        estimator = estimator.steps[-1][1]
+    # Without scikit-learn's module there is no pipeline.
+    module = sys.modules.get("sklearn.pipeline")
+    estimator = unwrapped(estimator)
+    while module is not None and isinstance(estimator, module.Pipeline):
+        estimator = unwrapped(estimator.steps[-1][1])
     return estimator
 
 
@@ -68,13 +70,13 @@ def name_of(estimator: Any) -> str:
 
 def kind_of(estimator: Any) -> Kind | None:
     """Return the family of an estimator, None if its orientation is unknown."""
-    base = scikit_learn("base")
     # First: should PyOD ever carry scikit-learn's tag of outlier detectors, its sign remains.
     if is_pyod(last_step(estimator)):
         return "PyOD detector"
     # The attributes that scikit-learn reads; without them some versions warn, some raise.
     if not hasattr(estimator, "__sklearn_tags__") and not hasattr(estimator, "_estimator_type"):
         return None
+    base = scikit_learn("base")
     try:
         if base.is_outlier_detector(estimator):
             return "outlier detector"

@@ -1,6 +1,7 @@
 """Small studies of generated data, and detectors of no library, which load none."""
 
 import os
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -149,4 +150,54 @@ class Waits(Plain):
                 if time.monotonic() > end:
                     raise TimeoutError("nothing else was saved meanwhile")
                 time.sleep(0.01)
+        super().fit(X)
+
+
+class Ends(Plain):
+    """Ends its process, or raises what ends processes, on more rows than a trial has."""
+
+    def __init__(self, how: str = "") -> None:
+        super().__init__()
+        self.how = how
+
+    def fit(self, X: Matrix) -> None:
+        if X.shape[0] > TRIAL_ROWS:
+            self.end()
+        super().fit(X)
+
+    def end(self) -> None:
+        if self.how == "exit code":
+            os._exit(3)
+        if self.how == "SystemExit":
+            raise SystemExit(2)
+        if self.how == "KeyboardInterrupt":
+            raise KeyboardInterrupt
+        if self.how == "MemoryError":
+            raise MemoryError("unable to allocate")
+        if self.how == "endless":
+            time.sleep(60)
+        if self.how == "SIGSEGV":
+            os.kill(os.getpid(), signal.SIGSEGV)
+
+
+class SlowToLoad(Plain):
+    """Takes two seconds to load."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        time.sleep(2)
+        self.__dict__.update(state)
+
+    def __deepcopy__(self, memo: object) -> Plain:
+        return Plain()
+
+
+class SlowAtFirst(Plain):
+    """Loads something at its first use in a process, for two seconds."""
+
+    is_loaded = False
+
+    def fit(self, X: Matrix) -> None:
+        if not SlowAtFirst.is_loaded:
+            time.sleep(2)
+            SlowAtFirst.is_loaded = True
         super().fit(X)

@@ -1,8 +1,5 @@
 """Detectors that misbehave."""
 
-import os
-import signal
-import time
 import warnings
 
 import numpy as np
@@ -99,28 +96,6 @@ class FailsOnUniform(Misbehaves):
                 raise RuntimeError("too far away")
             scores[:3] = np.nan
         return scores
-
-
-class Ends(Misbehaves):
-    """Ends its process, or raises what ends processes."""
-
-    def __init__(self, how: str = "", power: float = 2.0) -> None:
-        super().__init__(power)
-        self.how = how
-
-    def misbehave(self, X: Matrix) -> None:
-        if self.how == "exit code":
-            os._exit(3)
-        if self.how == "SystemExit":
-            raise SystemExit(2)
-        if self.how == "KeyboardInterrupt":
-            raise KeyboardInterrupt
-        if self.how == "MemoryError":
-            raise MemoryError("unable to allocate")
-        if self.how == "endless":
-            time.sleep(60)
-        if self.how in ("SIGSEGV", "SIGKILL"):
-            os.kill(os.getpid(), getattr(signal, self.how))
 
 
 class Infinite(Centre):
