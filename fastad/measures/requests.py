@@ -271,6 +271,7 @@ def _at_points(measure: Measure[Any], fpr: Sequence[Fraction], argument: str) ->
     return [_at(measure, x) for x in points]
 
 
+@lru_cache(maxsize=64)  # a table says it of its columns in each result
 def suggestion_for(name: str) -> str:
     """Return the end of a message: keys that a name may have meant; nothing where none is near."""
     if name.lower() in OTHER_NAMES:

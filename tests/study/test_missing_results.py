@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fastad.study.papers.criteria_section import criteria_section
 from fastad.study.papers.grids import TABLE_MEASURES
 from fastad.study.report.make import make_sections
 from fastad.study.report.overview import overview_section
@@ -70,7 +71,7 @@ def test_failures_and_undefined_measures_are_counted(sections: dict[str, Section
 
 def test_a_whole_study_says_so() -> None:
     whole = make_study(failures=False, problems={"uci": PROBLEMS["uci"]})
-    overview = sections_of(whole)["overview"]
+    overview = sections_of(whole, "overview")["overview"]
     assert any("finished: " in one for one in overview.paragraphs)
     for what in ("Tasks that failed", "Tasks that are missing", "Measures that are undefined"):
         assert f"{what}: none." in overview.paragraphs
@@ -79,7 +80,7 @@ def test_a_whole_study_says_so() -> None:
 @pytest.mark.parametrize("collection", ["uci", "uci-umap"])
 def test_a_study_of_the_papers_data_names_the_tables_that_it_lacks(collection: str) -> None:
     small = make_study(problems={collection: PROBLEMS[collection]}, contaminations=(0.01,))
-    said = {name: " ".join(one.paragraphs) for name, one in sections_of(small).items()}
+    said = {name: " ".join(one.paragraphs) for name, one in sections_of(small, "classes").items()}
     other, ranks, classes = {
         "uci": ("uci-umap", "Table 4", "Table 10"),
         "uci-umap": ("uci", "Table 3", "Table 11"),
@@ -107,8 +108,9 @@ def test_a_study_of_ones_own_lacks_no_table_of_a_paper(
 def test_goix_protocol_is_missing_where_it_was_planned(study: StudyTables) -> None:
     said = "Missing: Goix's own protocol: the study has no rows of it."
     begun = replace(study, extra={"goix": pa.table({})})
-    assert said in sections_of(begun)["unsupervised"].paragraphs
-    assert said not in sections_of(replace(study, extra={}))["unsupervised"].paragraphs
+    assert said in criteria_section(StudyResults(begun, 0, 10)).paragraphs
+    never = replace(study, extra={})
+    assert said not in criteria_section(StudyResults(never, 0, 10)).paragraphs
 
 
 def test_a_single_repeat_has_no_operating_rates() -> None:
@@ -276,7 +278,8 @@ def test_what_is_planned_and_has_no_row_is_missing(study: StudyTables) -> None:
 
 def test_configurations_without_rows_are_counted(study: StudyTables) -> None:
     other = [name != "LOF" for name in study.tasks["detector"].to_pylist()]
-    overview = sections_of(replace(study, tasks=study.tasks.filter(pa.array(other))))["overview"]
+    without_lof = replace(study, tasks=study.tasks.filter(pa.array(other)))
+    overview = sections_of(without_lof, "overview")["overview"]
     n_lof = sum(name == "LOF" for name, _ in CONFIGURATIONS)
     said = f"Of {len(CONFIGURATIONS)} configurations of detectors {len(CONFIGURATIONS) - n_lof} "
     assert any(words.startswith(said) for words in overview.paragraphs)

@@ -15,8 +15,9 @@ SECTIONS = (
 )
 
 
-def sections_of(study: StudyTables) -> dict[str, Section]:
-    made = islice(make_sections(study, **OPTIONS), len(SECTIONS))
+def sections_of(study: StudyTables, last: str = SECTIONS[-1]) -> dict[str, Section]:
+    """Make the sections up to the last that a test reads."""
+    made = islice(make_sections(study, **OPTIONS), SECTIONS.index(last) + 1)
     return {section.name: section for section in made}
 
 
