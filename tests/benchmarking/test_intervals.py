@@ -105,7 +105,9 @@ def test_the_interval_of_the_concordance_covers_the_true_value(
     model: simulated.Model, target: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(simulated, "N_SAMPLES", 200)
-    monkeypatch.setattr(simulated, "N_TRUE", 20_000)
+    # A true value to a hundredth, where intervals are tenths wide.
+    monkeypatch.setattr(simulated, "N_TRUE", 5_000)
+    monkeypatch.setattr(simulated, "N_STEPS", 12)
     for n_detectors, n_datasets in ((3, 8), (6, 3), (20, 12)):
         result = simulated.strength_of(model, n_detectors, target)
         if result is not None:

@@ -268,7 +268,7 @@ def test_skewed_differences_are_noted() -> None:
     rng = np.random.default_rng(7)
     n_noted = dict.fromkeys(("unequal", "ten data sets", "equal", "normal", "tied"), 0)
     scale = np.where(np.arange(20) % 2, 5, 1)
-    for _ in range(20):
+    for _ in range(10):
         skewed, normal = rng.lognormal(size=(40, 20)), rng.normal(size=(40, 20))
         values = {
             "unequal": skewed * scale,
@@ -282,10 +282,10 @@ def test_skewed_differences_are_noted() -> None:
             n_noted[name] += any("differences of detectors are skewed" in note for note in notes)
             by_rank = rank_intervals(table(each), n_resamples=20, ranked_by="mean_rank", rng=rng)
             assert not any("skewed" in note for note in by_rank.notes)
-    assert n_noted["unequal"] == 20
-    assert n_noted["ten data sets"] >= 15
-    assert max(n_noted["normal"], n_noted["tied"]) <= 4
-    assert n_noted["equal"] <= 10
+    assert n_noted["unequal"] == 10
+    assert n_noted["ten data sets"] >= 7
+    assert max(n_noted["normal"], n_noted["tied"]) <= 3
+    assert n_noted["equal"] <= 5
     constant = np.tile([0.9, 0.8, 0.7], (12, 1)) + rng.normal(size=(12, 1))
     assert len(rank_intervals(table(constant), rng=0).notes) == 1
 
@@ -329,21 +329,22 @@ def test_equal_detectors_are_rarely_ranked(n_datasets: int) -> None:
     """Where all are equal any rejection is an error; below 5 % by three standard errors."""
     rng, wrong = np.random.default_rng(5), []
     scales = np.where(np.arange(12) % 2, 10.0, 1.0)
-    for _ in range(600):
+    n = 200
+    for _ in range(n):
         values = rng.normal(size=(n_datasets, 12)) * scales
         wrong.append(rank_intervals(table(values), n_resamples=199, rng=rng).better.any())
-    assert np.mean(wrong) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 600)
+    assert np.mean(wrong) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / n)
 
 
 @pytest.mark.evidence
 @pytest.mark.parametrize("n_datasets", [10, 40])
 def test_equal_detectors_of_skewed_differences_are_rarely_ranked(n_datasets: int) -> None:
     rng, wrong = np.random.default_rng(5), []
-    scales = np.where(np.arange(40) % 2, 5.0, 1.0)
-    n = 120
+    scales = np.where(np.arange(20) % 2, 5.0, 1.0)
+    n = 100
     for _ in range(n):
-        values = (rng.lognormal(size=(n_datasets, 40)) - math.exp(0.5)) * scales
-        wrong.append(rank_intervals(table(values), n_resamples=399, rng=rng).better.any())
+        values = (rng.lognormal(size=(n_datasets, 20)) - math.exp(0.5)) * scales
+        wrong.append(rank_intervals(table(values), n_resamples=199, rng=rng).better.any())
     assert np.mean(wrong) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / n)
 
 

@@ -195,7 +195,7 @@ def endless(folder: str, n_batches: str) -> None:
 def test_reading_while_a_runner_works_and_is_killed(tmp_path: Path) -> None:
     rng = random.Random(3)
     n_done = 0
-    for _ in range(3):
+    for _ in range(2):
         with start("endless", tmp_path, 3_000) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"

@@ -36,7 +36,7 @@ Key = tuple[Any, ...]
 KNN: dict[str, Any] = {"kind": "knn", "k": [1, 5]}
 LOF: dict[str, Any] = {"kind": "lof", "n_neighbors": 5}
 MACHINES: dict[str, Any] = {"kind": "ocsvm", "gamma": [0.1, 1.0]}
-GOIX = {"n_subspaces": 1, "n_features": 2, "max_direct": 2, "n_uniform": 200, "n_resamples": 10}
+GOIX = {"settings": ["novelty"], "max_direct": 3, "n_uniform": 200, "n_resamples": 10}
 # What a study is changed to, one after the other; each shares something with the one before.
 BASE: dict[str, Any] = {"detectors": [KNN, MACHINES, GOOD]}
 VARIANTS: dict[str, dict[str, Any]] = {

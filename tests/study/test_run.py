@@ -250,7 +250,14 @@ def check_progress(seen: list[Progress]) -> None:
     assert seen[-1].seconds_left < 1e-6
 
 
+@pytest.fixture
+def no_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start no workers that only try the detectors."""
+    monkeypatch.setattr(runner, "try_detectors", lambda *arguments: None)
+
+
 @pytest.mark.system
+@pytest.mark.usefixtures("no_trial")
 def test_results_are_the_same_bytes_on_processes(
     config: StudyConfig, expected: Path, tmp_path: Path
 ) -> None:
@@ -278,6 +285,7 @@ def test_results_are_the_same_bytes_on_threads(
 
 
 @pytest.mark.system
+@pytest.mark.usefixtures("no_trial")
 @pytest.mark.filterwarnings("ignore")
 def test_results_are_the_same_bytes_on_a_cluster_and_saved_as_they_come(
     config: StudyConfig, expected: Path, tmp_path: Path
@@ -300,9 +308,10 @@ def test_results_are_the_same_bytes_on_a_cluster_and_saved_as_they_come(
         if study_status(tmp_path / "slow").n_done == result.total - 1:
             file.touch()
 
-    options: dict[str, Any] = {"dashboard_address": None, "threads_per_worker": 1}
+    # A process of two threads, as two processes would load all libraries twice.
+    options: dict[str, Any] = {"dashboard_address": None, "threads_per_worker": 2}
     with (
-        LocalCluster(n_workers=2, **options) as cluster,
+        LocalCluster(n_workers=1, **options) as cluster,
         Client(cluster),
         parallel_config(backend="dask"),
     ):

@@ -32,7 +32,7 @@ n_draws = 300
 fpr = [0.05, 0.2]
 
 [goix]
-n_subspaces = 2
+n_subspaces = 1
 n_features = 2
 max_direct = 2
 n_uniform = 300
