@@ -133,7 +133,9 @@ def test_matplotlib_is_loaded_when_a_picture_is_drawn_and_pyplot_never() -> None
 import sys
 from tests.support.study_tables import make_study
 from fastad.study.report.make import make_sections
-study = make_study(problems={"uci": {"a": ("1", "2"), "b": ("1", "2")}}, n_repeats=2)
+study = make_study(
+    problems={"uci": {"a": ("1", "2"), "b": ("1", "2")}}, n_repeats=2, contaminations=(0.0,)
+)
 sections = list(make_sections(study, n_resamples=20))
 assert "matplotlib" not in sys.modules
 (picture, *_) = (one for one in sections[3].parts if hasattr(one, "draw"))
