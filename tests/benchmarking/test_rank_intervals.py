@@ -163,7 +163,8 @@ def test_skewness_is_that_of_random_signs(seed: int) -> None:
             change = (change - change.mean()) * signs
             above = change.mean(axis=1) - np.median(change, axis=1)
             skewness[:, i] += above / change.std(axis=1)
-        return np.abs(skewness).sum(axis=1)
+        total: Floats = np.abs(skewness).sum(axis=1)
+        return total
 
     drawn = sizes(rng.choice([-1.0, 1.0], (2000, 12)))
     p_value = np.mean(drawn >= sizes(np.ones((1, 12))) - 1e-9)
