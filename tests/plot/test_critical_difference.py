@@ -129,10 +129,7 @@ def test_a_control_has_its_interval_and_those_outside_stand_out() -> None:
     assert CriticalDifferenceDisplay(pairwise).plot(new_axes()).bars_ == []
 
 
-@pytest.mark.parametrize(
-    "k",
-    [*(2, 7, 20), *(pytest.param(k, marks=pytest.mark.evidence) for k in (3, 4, 5, 10, 13, 16))],
-)
+@pytest.mark.parametrize("k", [2, 3, 7, 10, 20])
 def test_names_do_not_overlap(k: int) -> None:
     result = fastad.benchmarking.nemenyi(spread(k), measure="auc", rng=0, n_resamples=1)
     axes = [
