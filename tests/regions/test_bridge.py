@@ -80,7 +80,7 @@ def test_the_fraction_solves_the_equation_of_bennett(n_particles: int, independe
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("part", "independent"), [(0.0, 1.0), (0.0, 0.2), (0.5, 1.0), (0.5, 0.2)])
+@pytest.mark.parametrize(("part", "independent"), [(0.0, 1.0), (0.5, 0.2)])
 def test_bridges_are_unbiased_and_err_as_they_say(part: float, independent: float) -> None:
     """Also those by a density that leaves a part of the region out, which particles are in."""
     rng = np.random.default_rng(0)
@@ -151,25 +151,25 @@ def test_a_part_that_a_single_repeat_has_found_counts() -> None:
 @pytest.mark.parametrize("shape", ["ball", "ellipsoid", "simplex", "two_balls", "shell"])
 def test_tiny_regions_of_ten_features(shape: str) -> None:
     region = SHAPES[shape](10)
-    result = of(region, 100_000, 0, confidence_level=0.9999)
+    result = of(region, 50_000, 0, confidence_level=0.9999)
     assert result.log_low <= region.log_fraction <= result.log_high
     assert abs(result.log_value - region.log_fraction) < 0.15
-    assert result.n_scored <= 110_000
+    assert result.n_scored <= 55_000
 
 
 @pytest.mark.slow
-def test_two_parts_of_fifty_features() -> None:
+def test_two_parts_of_forty_features() -> None:
     """Akin particles, of hundreds of levels, do not keep the density where they are."""
-    region = SHAPES["two_balls"](50)
-    result = of(region, 300_000, 0)
+    region = SHAPES["two_balls"](40)
+    result = of(region, 200_000, 0)
     assert result.log_high - result.log_low < 0.1
     assert abs(result.log_value - region.log_fraction) < 0.05
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("d", "error"), [(20, 0.05), (60, 0.25)])
-def test_a_box_of_many_features(d: int, error: float) -> None:
+def test_a_box_of_many_features() -> None:
     """With normal densities alone there was no bridge, and the log erred by 29 in 60 features."""
+    d = 60
 
     @numba.njit
     def farthest(point: Array) -> float:
@@ -178,10 +178,10 @@ def test_a_box_of_many_features(d: int, error: float) -> None:
     box = fastad.Box([-1.0] * d, [1.0] * d)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InsufficientMixingWarning)
-        result = fastad.volume(farthest, 0.5, box, method="splitting", n_draws=100_000, rng=0)
+        result = fastad.volume(farthest, 0.5, box, method="splitting", n_draws=60_000, rng=0)
     assert result.reason.startswith("by bridges")
     assert result.log_low <= -d * math.log(2) <= result.log_high
-    assert abs(result.log_value + d * math.log(2)) < error
+    assert abs(result.log_value + d * math.log(2)) < 0.25
 
 
 @pytest.mark.slow
@@ -199,7 +199,7 @@ def test_nine_small_parts_have_bridges_of_their_own() -> None:
 
     box = fastad.Box(np.zeros(4), np.ones(4))
     truth = math.log(9 * math.pi**2 / 2 * radius**4)
-    result = fastad.volume(to_nearest, radius**2, box, method="splitting", n_draws=100_000, rng=0)
+    result = fastad.volume(to_nearest, radius**2, box, method="splitting", n_draws=60_000, rng=0)
     assert result.log_low <= truth <= result.log_high
     assert result.log_high - result.log_low < 0.2
 

@@ -78,10 +78,7 @@ def test_methods_estimate_the_mass_of_an_ellipsoid(method: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("score", "mass", "d"),
-    [
-        *((square, 1e-3, 50), (square, 1e-12, 2), (square, 1e-12, 10)),
-        *((minus_square, 1e-3, 2), (minus_square, 1e-12, 10), (minus_square, 1e-12, 50)),
-    ],
+    [(square, 1e-12, 10), (minus_square, 1e-3, 2), (minus_square, 1e-12, 50)],
 )
 def test_balls_and_their_outsides(score: Any, mass: float, d: int) -> None:
     law = stats.chi2(d)
@@ -90,7 +87,7 @@ def test_balls_and_their_outsides(score: Any, mass: float, d: int) -> None:
         *(score, threshold),
         reference=Normal(np.zeros(d), np.eye(d)),
         method="splitting",
-        n_draws=100_000,
+        n_draws=60_000 if score is square else 30_000,
         confidence_level=0.999,
         rng=1,
     )
@@ -105,7 +102,7 @@ def test_a_tail_of_one_feature() -> None:
     reference = Normal([3.0, 0.0], [[4.0, 1.0], [1.0, 1.0]])
     threshold = -(3.0 + 2 * stats.norm.isf(1e-12))
     result = fastad.volume(
-        *(minus_first, threshold), reference=reference, method="splitting", n_draws=100_000, rng=0
+        *(minus_first, threshold), reference=reference, method="splitting", n_draws=50_000, rng=0
     )
     assert result.log_low < math.log(1e-12) < result.log_high
     assert result.log_high - result.log_low < 1.0

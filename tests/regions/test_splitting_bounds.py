@@ -38,12 +38,11 @@ def test_a_budget_that_ends_above_the_threshold_is_warned_of(name: str) -> None:
 
 
 @pytest.mark.evidence
-@pytest.mark.parametrize("d", [10, 20])
 @pytest.mark.parametrize("name", ["ellipsoid", "box", "rods", "needle_in_valley"])
-def test_bounds_are_above_the_truth(name: str, d: int) -> None:
+def test_bounds_are_above_the_truth(name: str) -> None:
     """10 000 calls do not suffice."""
-    n = 16
-    false, bounds, _ = outcomes(ALL[name](d), 10_000, n)
+    n = 8
+    false, bounds, _ = outcomes(ALL[name](10), 10_000, n)
     assert bounds >= n // 2
     assert false <= stats.binom.ppf(0.999, n, 0.05)
 
@@ -79,10 +78,7 @@ def test_the_interval_by_uniform_draws_counts_all_of_them(threshold: float) -> N
     assert (result.uniform_low, result.uniform_high) == pytest.approx(tuple(oracle), rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    "d",
-    [2, pytest.param(5, marks=pytest.mark.evidence), pytest.param(10, marks=pytest.mark.evidence)],
-)
+@pytest.mark.parametrize("d", [2, pytest.param(10, marks=pytest.mark.evidence)])
 @pytest.mark.parametrize("name", ALL)
 def test_the_interval_by_uniform_draws_holds_and_what_the_other_assumes_is_said(
     name: str, d: int
@@ -111,10 +107,10 @@ def test_the_interval_by_uniform_draws_holds_and_what_the_other_assumes_is_said(
 
 
 @pytest.mark.evidence
-@pytest.mark.parametrize("name", ["needle_in_valley", "needle_below_valley", "ball"])
+@pytest.mark.parametrize("name", ["needle_in_valley", "needle_below_valley"])
 def test_the_interval_by_uniform_draws_holds_where_parts_are_missed(name: str) -> None:
     region = ALL[name](5)
-    n, truth, false = 40, math.exp(region.log_fraction), 0
+    n, truth, false = 16, math.exp(region.log_fraction), 0
     for seed in range(n):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InsufficientMixingWarning)

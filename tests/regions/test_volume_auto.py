@@ -2,6 +2,7 @@
 
 import math
 import re
+from functools import cache
 from typing import Any
 
 import numba
@@ -16,7 +17,7 @@ from bench.volume_coverage import TABLE, run, shapes
 from fastad import Box, InvalidInputError, volume
 from fastad.regions import VolumeEstimate, volume_estimation
 from tests.support.rare import ball, simplex
-from tests.support.volumes import Counting, OfBatch
+from tests.support.volumes import Counting, OfBatch, first_of_point
 
 Array = Any
 REASON = (
@@ -67,16 +68,11 @@ def test_fewest_calls_until_a_relative_error(d: int, rtol: float, method: str) -
 @pytest.mark.parametrize("fraction", [0.0078, 0.0085, 0.3])
 def test_first_draws_that_are_too_few_are_not_drawn_anew(fraction: float) -> None:
     """Those with many inside were kept and the others replaced: values were 4 % too high."""
-
-    @numba.njit
-    def first(point: Array) -> float:
-        return point[0]  # type: ignore[no-any-return]
-
     box = Box([0, 0], [1, 1])
-    for seed in range(10):
+    for seed in range(3):
         options: dict[str, Any] = {"rtol": 0.1, "rng": seed}
-        result = volume(first, [-math.inf, fraction], box, **options)
-        expected = volume(first, [-math.inf, fraction], box, method="uniform", **options)
+        result = volume(first_of_point, [-math.inf, fraction], box, **options)
+        expected = volume(first_of_point, [-math.inf, fraction], box, method="uniform", **options)
         assert [x.method for x in result] == ["uniform"] * 2
         assert [x.n_drawn for x in result][1:] == [x.n_drawn for x in expected][1:]
         assert result[1].value == expected[1].value
@@ -91,7 +87,7 @@ def test_draws_for_a_large_forest() -> None:
     scorer, X = forest(100, 10, 256)
     box = Box([-1] * 10, [1] * 10)
     threshold = float(np.quantile(scorer.score_samples(X), 0.95))
-    result = volume(scorer, threshold, box, n_draws=50_000, rng=0)
+    result = volume(scorer, threshold, box, n_draws=20_000, rng=0)
     assert result.method != "exact"
     assert "first draws are inside" in result.reason
 
@@ -220,9 +216,7 @@ def test_the_choice_errs_hardly_more_than_the_best_method(calls: str) -> None:
     for row in rows:
         n, fraction = int(calls), math.exp(float(row["log_fraction"]))
         splitting, uniform = float(row["error"]) ** 2, math.expm1(-math.log(fraction)) / n
-        takes = np.array(
-            [takes_splitting(k, n, row["d"]) for k in range(volume_estimation._FIRST_DRAWS + 1)]
-        )
+        takes = takes_splitting(n, row["d"])
         chances = stats.binom.pmf(
             np.arange(volume_estimation._FIRST_DRAWS + 1), volume_estimation._FIRST_DRAWS, fraction
         )
@@ -234,21 +228,26 @@ def test_the_choice_errs_hardly_more_than_the_best_method(calls: str) -> None:
     assert above == {cell for cell in MISCHOSEN if cell[1] == calls}
 
 
-def takes_splitting(n_inside: int, n_draws: int, d: str) -> bool:
-    """Return whether splitting is chosen after so many of the first draws."""
+@cache
+def takes_splitting(n_draws: int, d: str) -> Array:
+    """Return whether splitting is chosen, by the number of first draws inside."""
     unit = Box(np.zeros(int(d)), np.ones(int(d)))
-    fraction = max(n_inside, 1) / volume_estimation._FIRST_DRAWS
-    errors = [
-        volume_estimation._expected(name, fraction, n_draws, unit)
+    uniform, splitting = (
+        [
+            volume_estimation._expected(
+                name, max(n_inside, 1) / volume_estimation._FIRST_DRAWS, n_draws, unit
+            )
+            for n_inside in range(volume_estimation._FIRST_DRAWS + 1)
+        ]
         for name in ("uniform", "splitting")
-    ]
-    return errors[1] < errors[0]
+    )
+    return np.array(splitting) < uniform
 
 
 @pytest.mark.evidence
-@pytest.mark.parametrize("name", ["ball, d = 5", "simplex, d = 5", "box nearly filled, d = 10"])
+@pytest.mark.parametrize("name", ["ball, d = 5", "box nearly filled, d = 10"])
 def test_errors_of_the_choice_are_those_of_the_best_method(name: str) -> None:
-    shape, n, n_draws = dict(shapes())[name](), 8, 100_000
+    shape, n, n_draws = dict(shapes())[name](), 8, 30_000
     errors = {
         method: [run(shape, method, n_draws, seed).estimate for seed in range(n)]
         for method in ("auto", "splitting")
@@ -268,14 +267,13 @@ def of_two_discs(x: Any) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1])
-def test_data_that_show_a_part_alone_do_not_lead_astray(seed: int) -> None:
-    data = np.array([0.2, 0.5]) + 1e-3 * np.random.default_rng(seed).normal(size=(200, 2))
+def test_data_that_show_a_part_alone_do_not_lead_astray() -> None:
+    data = np.array([0.2, 0.5]) + 1e-3 * np.random.default_rng(0).normal(size=(200, 2))
     result = volume(
         *(of_two_discs, 0.1, Box([0, 0], [1, 1])),
         data=data,
         n_draws=60_000,
-        rng=seed,
+        rng=0,
         confidence_level=0.9999,
     )
     assert result.low <= 2 * math.pi * 0.1**2 <= result.high
@@ -292,7 +290,7 @@ def test_few_score_calls_are_uniform() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_draws", [10_000, 100_000])
+@pytest.mark.parametrize("n_draws", [10_000, 40_000])
 @pytest.mark.parametrize("d", [3, 10])
 def test_the_budget_includes_the_first_draws(d: int, n_draws: int) -> None:
     for score in (simplex(d).jitted, simplex(d).batch):
@@ -336,22 +334,23 @@ def test_each_threshold_has_its_method_and_an_equal_part_of_the_calls(n_draws: i
     assert result[0].relative_error < 3 * alone.relative_error
 
 
+@numba.njit
+def farthest(point: Any) -> float:
+    return float(np.abs(point).max())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["auto", "splitting"])
 def test_several_regions_are_estimated_as_well_as_each_alone(method: Any) -> None:
     """Only the lowest threshold had a bridge: the others erred ten times as much as alone."""
-    box, logs = Box([-1.0] * 10, [1.0] * 10), np.array([1e-10, 1e-3, 0.1])
+    box, logs = Box([-1.0] * 10, [1.0] * 10), np.array([1e-8, 1e-3])
     errors: dict[str, list[Any]] = {"together": [], "alone": []}
 
-    @numba.njit
-    def largest(point: Any) -> float:
-        return float(np.abs(point).max())
-
-    for seed in range(3):
+    for seed in range(2):
         thresholds = (logs ** (1 / 10)).tolist()
         options: Any = {"box": box, "method": method, "rng": seed}
-        together = volume(largest, thresholds, n_draws=180_000, **options)
-        alone = [volume(largest, each, n_draws=60_000, **options) for each in thresholds]
+        together = volume(farthest, thresholds, n_draws=80_000, **options)
+        alone = [volume(farthest, each, n_draws=40_000, **options) for each in thresholds]
         errors["together"].append(
             [one.log_value - np.log(p) for one, p in zip(together, logs, strict=True)]
         )

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numba
@@ -71,6 +72,12 @@ def _halves(level: float) -> tuple[float, float]:
     return (1 - _VALLEY) * level**2, _HALF * level ** (1 / _POWER)
 
 
+@cache
+def _compiled(score: Any) -> Any:
+    """Return one function for all numbers of features, so that it is compiled once."""
+    return numba.njit(score)
+
+
 def _of(
     name: str,
     score: Any,
@@ -79,7 +86,7 @@ def _of(
     log_fraction: float,
     inside: Callable[[np.random.Generator, int, int], Array] = _never,
 ) -> Rare:
-    jitted = numba.njit(score)
+    jitted = _compiled(score)
 
     def batch(X: Array) -> Array:
         return np.array([score(x) for x in X])

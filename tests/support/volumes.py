@@ -268,8 +268,8 @@ def drawn(box: Box, n_draws: int, seed: int, method: Any = "uniform") -> Array:
 SQUARE = Box([0, 0], [1, 1])
 # So often an interval of 95 % must cover the true value in 400 trials: four deviations below 380.
 TRIALS, ENOUGH = 400, 364
-# The same of methods that take longer: three deviations below 142.5.
-SLOW_TRIALS, SLOW_ENOUGH = 150, 134
+# The same of methods that take longer: three deviations below 57.
+SLOW_TRIALS, SLOW_ENOUGH = 60, 51
 # Options of the methods that draw from the whole box.
 OPTIONS: list[dict[str, Any]] = [
     {"method": "uniform", "n_draws": 10_000},
