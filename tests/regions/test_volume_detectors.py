@@ -1,6 +1,6 @@
 """Volumes and criteria of fitted detectors as they are, and of their methods."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -22,7 +22,7 @@ from fastad.errors import BatchScorerWarning, InvalidInputError
 from fastad.plot import DecisionRegionDisplay
 from fastad.regions import volume_curve
 from fastad.unsupervised import level_sets
-from tests.support.compiled_points import training
+from tests.support.compiled_points import interpreted_pyod, training
 
 HBOS = pytest.importorskip("pyod.models.hbos").HBOS
 ECOD = pytest.importorskip("pyod.models.ecod").ECOD
@@ -68,9 +68,15 @@ TAKERS: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.fixture(autouse=True, scope="module")
+def pyod_is_interpreted() -> Iterator[None]:
+    with interpreted_pyod():
+        yield
+
+
 @cache
 def _fitted(name: str) -> Any:
-    """Fit a detector when a test first needs it: PyOD compiles for that."""
+    """Fit a detector when a test first needs it."""
     return DETECTORS[name].fit(X)
 
 

@@ -53,7 +53,6 @@ def pyod(name: str, **options: Any) -> Any:
         NearestNeighbors(),
         GaussianMixture(2),
         make_pipeline(StandardScaler(), IsolationForest(n_estimators=10)),
-        pyod("HBOS"),
         pyod("KNN"),
         pyod("IForest", n_estimators=10),
         lambda X: fastad.compile_scorer(OneClassSVM().fit(X)),
@@ -173,7 +172,7 @@ def test_chance_finds_significant_pairs_as_seldom_as_promised(n_subspaces: int) 
         weight = rng.uniform(0, 3)
         return lambda rows: rows[:, 0] ** 2 + weight * rows[:, 1] ** 2
 
-    n, wrong = 200, 0
+    n, wrong = 100, 0
     for seed in range(n):
         result = evaluate(
             {"a": lopsided, "b": lopsided}, n_subspaces=n_subspaces, n_draws=500, rng=seed
