@@ -245,7 +245,7 @@ def test_of_estimates_by_splitting_no_number_of_uniform_points_follows() -> None
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_intervals() -> None:
-    X, U = points(0, 3000, 40_000)
+    X, U = points(0, 1000, 10_000)
     scores: Scores = {"a": norm, "b": first}
     alone = evaluate(scores, X, U, n_threads=1, n_resamples=200)
     assert alone.to_json() == evaluate(scores, X, U, n_threads=3, n_resamples=200).to_json()

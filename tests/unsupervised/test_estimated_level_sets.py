@@ -209,13 +209,13 @@ def test_where_not_even_the_largest_set_is_reached_the_budget_is_named(
 
 @pytest.mark.evidence
 def test_where_the_volume_of_the_box_overflows_logarithms_stay() -> None:
-    """Cubes in a cube of 150 features, whose volume is e^741."""
-    d, half = 150, 70.0
-    X = np.random.default_rng(0).uniform(0.25 - 62, 0.25 + 62, size=(300, d))
+    """Cubes in a cube of 52 features, whose volume is e^736."""
+    d, half = 52, 7e5
+    X = np.random.default_rng(0).uniform(0.25 - 6e5, 0.25 + 6e5, size=(300, d))
     box = Box([0.25 - half] * d, [0.25 + half] * d)
     assert math.isinf(box.volume)
     split = level_sets(
-        largest_of_point, X, box=box, method="splitting", n_draws=50_000, lowest_mass=0.9, rng=0
+        largest_of_point, X, box=box, method="splitting", n_draws=20_000, lowest_mass=0.9, rng=0
     )
     assert split.n_uniform is None
     curve = fastad.mass_volume_curve(split)

@@ -309,7 +309,9 @@ def test_test_points_show_a_set_that_particles_have_missed() -> None:
     region, rng = hidden.needle_in_valley(10), np.random.default_rng(0)
     X = region.inside(rng, 300, 10)
     with pytest.warns(InsufficientMixingWarning, match="times as much of the region as particles"):
-        levels = level_sets(region.jitted, X, box=region.box, lowest_mass=0.9, rng=0)
+        levels = level_sets(
+            region.jitted, X, box=region.box, n_draws=200_000, lowest_mass=0.9, rng=0
+        )
     threshold = float(np.sort(region.batch(X))[math.ceil(0.9 * 300) - 1])
     log_volume = math.log(sum((2 * half) ** 10 for half in hidden._halves(threshold)))
     assert abs(levels.log_volumes()[1] - log_volume) < 0.5

@@ -98,20 +98,20 @@ EQUALS: dict[str, Scores] = {
 
 @pytest.mark.evidence
 @pytest.mark.parametrize("kind", EQUALS)
-@pytest.mark.parametrize("criterion", ["em", "mv"])
-def test_equal_detectors_seldom_differ_significantly(kind: str, criterion: Any) -> None:
-    """Of 60 samples at 95 %: at a true 7 % more than 10 in one case of 200."""
-    wrong = 0
-    for seed in range(60):
+def test_equal_detectors_seldom_differ_significantly(kind: str) -> None:
+    """Of 40 samples at 95 %: at a true 7 % more than 7 in one case of 200."""
+    wrong = np.zeros(2, int)
+    for seed in range(40):
         X, U = points(seed, 1000, 4000)
-        wrong += bool(evaluate(EQUALS[kind], X, U).significant_pairs(criterion))
-    assert wrong <= 10
+        result = evaluate(EQUALS[kind], X, U)
+        wrong += [bool(result.significant_pairs(criterion)) for criterion in ("em", "mv")]
+    assert wrong.max() <= 7
 
 
 @pytest.mark.slow
 def test_a_rank_lies_among_the_ranks_that_stay_open() -> None:
     scores = {"fine": norm, "coarse": lambda rows: np.ceil(20 * norm(rows))}
-    for seed in range(40):
+    for seed in range(20):
         result = evaluate(scores, *points(seed, 500, 5000), n_resamples=100)
         for criterion in ("em", "mv"):
             for place in result.ranking(criterion):

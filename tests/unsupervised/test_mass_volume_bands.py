@@ -50,7 +50,7 @@ def true_volume(mass: Array) -> Array:
 
 
 @pytest.mark.evidence
-@pytest.mark.parametrize(("n", "m"), [(500, 10_000), (2000, 2000), (60, 300)])
+@pytest.mark.parametrize(("n", "m"), [(500, 10_000), (60, 300)])
 def test_each_point_covers_the_true_value_in_most_samples(n: int, m: int) -> None:
     """Of 100 at 90 %: 81 or more, but for one case in 300, at each of five masses."""
     masses = np.array([0.02, 0.2, 0.5, 0.9, 0.97])
