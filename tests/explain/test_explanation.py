@@ -136,7 +136,7 @@ def test_data_of_proc_61_are_those_that_were_printed() -> None:
 
 
 @pytest.mark.evidence
-def test_a_thousand_right_values_get_no_other_name() -> None:
+def test_right_values_get_no_other_name() -> None:
     rng = np.random.default_rng(0)
     n_compared = 0
     for seed in range(40):
@@ -148,14 +148,14 @@ def test_a_thousand_right_values_get_no_other_name() -> None:
         groups = rng.integers(0, 3, len(y)) if seed % 5 == 0 else None
         values = explain(y, s, value="0.5", groups=groups).measures
         keys = [key for key, value in values.items() if not np.isnan(value)]
-        for key in rng.choice(keys, 25):
+        for key in rng.choice(keys, 10):
             printed = f"{values[key]:.{rng.integers(6, 14)}f}"
             result = explain(y, s, value=printed, groups=groups)
             assert key in result.right, (seed, key)
             assert result.matches == ()
             assert all(abs(x - float(printed)) <= 5e-7 * 1.01 for x in result.right.values())
             n_compared += 1
-    assert n_compared == 1000
+    assert n_compared == 400
 
 
 @pytest.mark.slow
