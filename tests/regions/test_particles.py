@@ -285,7 +285,7 @@ def deviations_of(
 
 
 @pytest.mark.evidence
-@pytest.mark.parametrize("n_steps", [1, 4, 40])
+@pytest.mark.parametrize("n_steps", [1, 40])
 @pytest.mark.parametrize("ties", [False, True])
 def test_p_values_of_new_points_are_seldom_small(n_steps: int, ties: bool) -> None:
     rng = np.random.default_rng(n_steps)
@@ -294,12 +294,12 @@ def test_p_values_of_new_points_are_seldom_small(n_steps: int, ties: bool) -> No
         return rng.integers(0, 4, n).astype(np.float64) if ties else rng.random(n)
 
     p_values = np.array(
-        [insertion_p_value(deviations_of(rng, n_steps, lambda x: of(50), of)) for _ in range(1000)]
+        [insertion_p_value(deviations_of(rng, n_steps, lambda x: of(50), of)) for _ in range(400)]
     )
     assert ((p_values >= 0) & (p_values <= 1)).all()
     for nominal in (0.001, 0.01, 0.1, 0.3):
         count = int((p_values < nominal).sum())
-        assert stats.binom.sf(count - 1, 1000, nominal) > 1e-6
+        assert stats.binom.sf(count - 1, 400, nominal) > 1e-6
     # Nor never: that would find nothing.
     assert (p_values < 0.5).mean() > 0.02
 

@@ -332,7 +332,7 @@ for kind in KINDS:
         expected = fields(ask(n_draws=200_000))
         sent = []
         def interrupt():
-            time.sleep(0.2)
+            time.sleep(0.05)
             sent.append(time.monotonic())
             os.kill(os.getpid(), signal.SIGINT)
         threading.Thread(target=interrupt).start()

@@ -82,12 +82,12 @@ def test_few_hits_among_sobol_points_cover_the_true_value() -> None:
     fraction = 5 / 1024
     box, threshold = fastad.Box([0] * 4, [1] * 4), fraction ** (1 / 4)
     covered = 0
-    for seed in range(400):
+    for seed in range(200):
         result = fastad.volume(
             lambda X: X.max(axis=1), threshold, box, method="sobol", n_draws=1024, rng=seed
         )
         covered += result.low <= fraction <= result.high
-    assert covered >= 364
+    assert covered >= 177  # four deviations below 190
 
 
 def test_parallel_functions_are_called_by_one_thread() -> None:

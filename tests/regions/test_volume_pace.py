@@ -62,7 +62,7 @@ def test_ctrl_c_ends_slow_scores(name: str) -> None:
         sent.append(time.perf_counter())
         os.kill(os.getpid(), signal.SIGINT)
 
-    timer = threading.Timer(0.5, send)
+    timer = threading.Timer(0.1, send)
     timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
