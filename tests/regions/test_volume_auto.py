@@ -391,11 +391,12 @@ def test_the_same_seed_gives_the_same_on_any_number_of_threads(with_data: bool) 
     data = region.data(300, 0) if with_data else None
     results = [
         volume(
-            region.jitted, 0.2, region.box, n_draws=50_000, rng=3, data=data, n_threads=n_threads
+            region.jitted, 0.2, region.box, n_draws=40_000, rng=3, data=data, n_threads=n_threads
         )
-        for n_threads in (1, 2, 3)
+        for n_threads in (1, 3)
     ]
-    assert numbers(results[0]) == numbers(results[1]) == numbers(results[2])
+    assert results[0].method == "splitting"
+    assert numbers(results[0]) == numbers(results[1])
 
 
 # Data.
