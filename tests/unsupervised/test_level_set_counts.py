@@ -46,8 +46,8 @@ def sorted_counts(scored: Scored) -> tuple[Array, Array]:
     [
         (300, 4000),
         (80_000, 121_000),
-        pytest.param(3, 40_000, marks=pytest.mark.evidence),
-        pytest.param(40_000, 3, marks=pytest.mark.evidence),
+        pytest.param(3, 70_000, marks=pytest.mark.evidence),
+        pytest.param(70_000, 3, marks=pytest.mark.evidence),
     ],
 )
 def test_all_types_and_sizes_on_threads(kind: str, n: int, m: int) -> None:
