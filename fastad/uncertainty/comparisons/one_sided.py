@@ -42,6 +42,7 @@ from fastad.uncertainty.comparisons.unpaired import (
     smallest,
 )
 from fastad.uncertainty.intervals.interval_estimation import (
+    BY_VARIANCE,
     InferenceOptions,
     Task,
     interval_by_level,
@@ -68,8 +69,6 @@ _LOWEST_LEVEL = Fraction(1, 1000)
 # Of up to so many anomalies average precision passed in 6 to 9 % of samples by `combined` alone, at
 # its limit.
 _FEW_ANOMALIES = 30
-# Methods whose ends do not allow for the skewness of a value.
-_BY_VARIANCE = ("combined", "delong", "logit")
 # Rates of the normal samples; others rest on the anomalies, of which there are fewer.
 OF_NORMALS = ("fpr", "tnr")
 
@@ -381,8 +380,8 @@ def _skewed(
         # A value far from the ends is skewed, too, where few anomalies are missed.
         return _either(by_range, _by_moments(sample, bound, options, value, drawn))
     is_plain = sample.kind is None and observed_area(bound) is bound
-    # Without variance they would know the value exactly.
-    if method in _BY_VARIANCE and is_plain and sample.variance(bound) > 0:
+    # Their ends do not allow for skewness. Without variance the tests would know the value exactly.
+    if method in BY_VARIANCE and is_plain and sample.variance(bound) > 0:
         return _student_of_classes([sample.counts], bound, options, value)
     return None
 
