@@ -220,27 +220,25 @@ def literal(
 
 
 @pytest.mark.evidence
-@pytest.mark.parametrize("ties", ["none", "some", "heavy"])
-def test_replicates_are_distributed_as_those_of_the_literal_bootstrap(ties: str) -> None:
-    """Quantiles and spread of measures of parts and of the whole, of several blocks of samples."""
+def test_replicates_are_distributed_as_those_of_the_literal_bootstrap() -> None:
+    """Quantiles and spread of several blocks of samples; parts have the values of the whole."""
     rng = np.random.default_rng(5)
-    y = rng.random(40_000) < 0.15
-    s = rng.normal(y * 1.4).round({"none": 9, "some": 2, "heavy": 0}[ties])
+    y = rng.random(20_000) < 0.15
+    s = rng.normal(y * 1.4).round(2)
     measures = [
         bind(key, {})
         for key in ("auc", "ap", "auc_w", "eer", "auc@0.05", "tpr@0.01", "tpr@0.3", "f1@0.05")
     ]
-    n_resamples = 2000
+    n_resamples = 1000
     expected = literal(y, s, measures, n_resamples)
     counts = count(y, s)
     resamples = plan(counts, n_resamples, random_key(4), stratified=True)
-    for bound, values in zip(measures, expected, strict=True):
-        result = replicate_values(IndependentSample(counts), [bound], resamples)[0]
-        assert stats.ks_2samp(result, values).pvalue > LUCK, bound.key
-        # The deviation of 2 000 values is right to 1.6 %; 4.5 such errors of both.
-        assert np.std(result) == pytest.approx(np.std(values), rel=0.1), bound.key
-    # Measures of one replicate belong together.
     together = replicate_values(IndependentSample(counts), measures, resamples)
+    for bound, result, values in zip(measures, together, expected, strict=True):
+        assert stats.ks_2samp(result, values).pvalue > LUCK, bound.key
+        # The deviation of 1 000 values is right to 2.2 %; 4.5 such errors of both.
+        assert np.std(result) == pytest.approx(np.std(values), rel=0.14), bound.key
+    # Measures of one replicate belong together.
     difference = np.corrcoef(together) - np.corrcoef(expected)
     assert np.abs(difference).max() < 4.5 * math.sqrt(2 / n_resamples)
 
