@@ -62,12 +62,11 @@ def test_scores_of_few_values_have_a_note_or_are_covered(target: str) -> None:
         assert sum(wrong) <= 8
 
 
-@pytest.mark.parametrize(("hidden", "prevalence"), [(0.0, 0.05), (0.3, 0.01)])
-def test_difference_is_covered(hidden: float, prevalence: float) -> None:
-    """At least 92 % of 60 draws, less three standard errors."""
-    y_true, scores = population(10_000, 0.05, np.random.default_rng(3), hidden=hidden)
+def test_difference_is_covered() -> None:
+    """At least 92 % of 60 draws, less three standard errors, with a wrong working model."""
+    y_true, scores = population(10_000, 0.05, np.random.default_rng(3), hidden=0.3)
     a, b = (fastad.tpr_at_fpr(y_true, values, fpr=0.02) for values in scores.values())
-    plan = design(scores, budget=400, target=TARGET, prevalence=prevalence)
+    plan = design(scores, budget=400, target=TARGET, prevalence=0.01)
     covered, never_missed = 0, 0
     for seed in range(60):
         drawn = draw(plan, rng=seed)

@@ -86,7 +86,6 @@ def test_every_measure_and_method_is_in_the_table() -> None:
     ("cell", "key", "methods"),
     [
         (study.Cell(30, 100, "Gaussian"), "auc", ("delong", "logit", "newcombe", "combined")),
-        (study.Cell(100, 300, "tied"), "auc", ("delong",)),
         (study.Cell(10, 300, "half hidden"), "ap", ("delong", "logit")),
         (study.Cell(30, 30, "heavy-tailed"), "tpr@0.05", ("order",)),
         (study.Cell(30, 300, "tied"), "f1@0.05", ("order",)),
@@ -204,10 +203,6 @@ def test_a_bench_that_was_stopped_continues(
         ("ap", study.Cell(100, 1000, "nearly perfect")),
         ("auc@tpr0.9", study.Cell(30, 300, "half hidden")),
         ("auc", study.Cell(100, 1000, "nearly perfect")),
-        ("auc_log@0.001", study.Cell(30, 1000, "heavy-tailed")),
-        ("bedroc@20", study.Cell(30, 300, "half hidden")),
-        ("ef@0.1", study.Cell(100, 1000, "nearly perfect")),
-        ("precision@recall0.9", study.Cell(200, 300, "tied")),
         ("dcf@threshold1.5", study.Cell(30, 60, "Gaussian")),
         ("auc", study.Cell(15, 100, "half hidden")),
         ("auc", study.Cell(30, 1000, "half hidden")),
@@ -220,7 +215,10 @@ def test_a_bench_that_was_stopped_continues(
 def test_auto_covers_the_true_value(
     key: str, cell: study.Cell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the table of 1 000 normal samples at an FPR of 5 % had been taken for granted."""
+    """Where the table of 1 000 normal samples at an FPR of 5 % had been taken for granted.
+
+    Of methods that draw whole curves one cell is tried; the table has the others.
+    """
     monkeypatch.setattr(auto_coverage, "measures", lambda _: [bind(key, {})])
     (row,) = auto_coverage.measure(cell, seeds=range(50_000, 50_120))
     assert row["without_note"] + row["noted"] >= 110
@@ -230,7 +228,7 @@ def test_auto_covers_the_true_value(
 
 @pytest.mark.evidence
 @pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")
-@pytest.mark.parametrize("sizes", [(30, 30), (100, 50), (1000, 50), (1000, 200)])
+@pytest.mark.parametrize("sizes", [(30, 30), (1000, 50)])
 @pytest.mark.parametrize("key", ["auc@0.01", "auc@0.05", "auc@tpr0.9", "auc_prg"])
 def test_equal_detectors_seldom_differ(key: str, sizes: tuple[int, int]) -> None:
     labels = np.arange(sum(sizes)) < sizes[0]

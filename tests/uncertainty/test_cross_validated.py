@@ -169,14 +169,8 @@ def test_both_classes_are_needed(label: int) -> None:
 @pytest.mark.evidence
 @pytest.mark.parametrize(
     "sizes",
-    [
-        [(20, 80)] * 5,
-        [(4, 36)] * 5,
-        [(2, 98)] * 5,
-        [(72, 168), (9, 21), (9, 21), (9, 21), (20, 50)],
-        [(50, 150)] * 4 + [(10, 30)],
-    ],
-    ids=["equal", "small", "few anomalies", "one large", "one small"],
+    [[(4, 36)] * 5, [(2, 98)] * 5, [(72, 168), (9, 21), (9, 21), (9, 21), (20, 50)]],
+    ids=["small", "few anomalies", "one large"],
 )
 def test_intervals_of_fixed_detectors_cover_the_mean_of_their_areas(
     sizes: list[tuple[int, int]],
