@@ -127,7 +127,7 @@ def test_where_the_last_round_has_all_labels_that_matter_a_measure_is_exact() ->
     flagged = np.argsort(-scores["a"])[:200]
     true, n_exact = truth(target, y_true, scores), 0
     plan = design(scores, budget=400, target=target, prevalence=0.02, auc=0.97)
-    for seed in range(30):
+    for seed in range(12):
         first = draw(plan, rng=seed)
         first = first.with_labels(y_true[first.row])
         second = draw(design(scores, budget=400, target=target, labeled=first), rng=seed)
@@ -136,7 +136,7 @@ def test_where_the_last_round_has_all_labels_that_matter_a_measure_is_exact() ->
             (found,) = estimate(scores, [first, second], target=target).estimates
             assert found.value == pytest.approx(true, abs=1e-9)
             n_exact += 1
-    assert n_exact > 10
+    assert n_exact > 3
 
 
 @pytest.mark.slow
@@ -227,7 +227,7 @@ def test_missed_sequence_covers_at_all_numbers_of_labels(n_anomalies: int, plann
     rng = np.random.default_rng(6)
     labels = np.arange(100) < n_anomalies
     failures = 0
-    for _ in range(300):
+    for _ in range(100):
         found = np.cumsum(rng.permutation(labels))
         bounds = [
             k + missed_sequence(int(k), i - int(k), 100 - i, planned, 0.1)
@@ -235,7 +235,7 @@ def test_missed_sequence_covers_at_all_numbers_of_labels(n_anomalies: int, plann
         ]
         failures += min(bounds) < n_anomalies
     # A tenth, and three standard errors.
-    assert failures <= 30 + 3 * math.sqrt(27)
+    assert failures <= 10 + 3 * math.sqrt(9)
 
 
 @pytest.mark.slow
@@ -319,7 +319,7 @@ def test_rounds_must_follow_each_other() -> None:
 
 
 @pytest.mark.slow
-@loop("target", ["ap a", "ap a vs b", "auc@0.05 a", "auc a vs b"])
+@loop("target", ["ap a vs b", "auc@0.05 a"])
 def test_areas_are_covered_where_anomalies_lie_as_no_model_has_them(target: str) -> None:
     """All have one score by each detector, so that values on smooth labels are wrong."""
     rng = np.random.default_rng(8)

@@ -143,7 +143,7 @@ def test_clusters_that_all_differ_in_size_cannot_be_exchanged() -> None:
 def test_p_values_are_small_as_rarely_as_they_say_where_plain_ones_are_small_often() -> None:
     rejected = np.zeros((2, 2))
     clusters = np.repeat(np.arange(60), 10)
-    for seed in range(200):
+    for seed in range(60):
         rng = np.random.default_rng(seed)
         in_clusters = (rng.random(60) < 0.3)[clusters], rng.normal(size=60)[clusters]
         noise = lfilter([1], [1, -0.9], rng.normal(size=(2, 900)))[:, 300:]
@@ -152,9 +152,9 @@ def test_p_values_are_small_as_rarely_as_they_say_where_plain_ones_are_small_oft
         for i, ((y, s), design) in enumerate(zip((in_clusters, in_time), designs, strict=True)):
             for j, options in enumerate((design, {})):
                 level = fastad.chance_level(
-                    y, s, measure="auc", rng=seed, n_resamples=199, **options
+                    y, s, measure="auc", rng=seed, n_resamples=99, **options
                 )
                 rejected[i, j] += level.p_value <= 0.05
-    # 5 % of 200, and three standard deviations more.
-    assert (rejected[:, 0] <= 19).all()
-    assert (rejected[:, 1] >= 30).all()
+    # 5 % of 60, and three standard deviations more.
+    assert (rejected[:, 0] <= 8).all()
+    assert (rejected[:, 1] >= 10).all()

@@ -348,10 +348,9 @@ def test_exchanged_samples_have_the_negative_difference(method: Any) -> None:
 @pytest.mark.parametrize("method", ["hybrid", "bootstrap", "permutation"])
 def test_threads_do_not_change_a_bit(method: Any) -> None:
     a, b = sample(1, 40, 60, 1.2), sample(2, 50, 45, 0.8)
+    options: dict[str, Any] = {"method": method, "rng": 3, "n_resamples": 500}
     one, two = (
-        fastad.compare_independent(
-            a, b, measure="auc_at_fpr", fpr=0.2, method=method, rng=3, n_threads=n
-        )
+        fastad.compare_independent(a, b, measure="auc_at_fpr", fpr=0.2, n_threads=n, **options)
         for n in (1, 2)
     )
     assert one == two
@@ -427,7 +426,7 @@ def test_a_class_of_one_sample_has_no_variance() -> None:
 @pytest.mark.parametrize(
     ("measure", "n_sets", "truth"),
     [
-        ("auc", 400, lambda shift: stats.norm.cdf(shift / math.sqrt(2))),
+        ("auc", 250, lambda shift: stats.norm.cdf(shift / math.sqrt(2))),
         ("tpr@0.1", 30, lambda shift: stats.norm.cdf(shift - stats.norm.isf(0.1))),
     ],
 )
@@ -436,7 +435,11 @@ def test_intervals_of_the_difference_cover_it(measure: str, n_sets: int, truth: 
     covered = 0
     for seed in range(n_sets):
         result = fastad.compare_independent(
-            sample(2 * seed, 60, 150, 1.5), sample(2 * seed + 1, 90, 250, 1.0), measure=measure
+            sample(2 * seed, 60, 150, 1.5),
+            sample(2 * seed + 1, 90, 250, 1.0),
+            measure=measure,
+            n_resamples=300,
+            rng=seed,
         )
         covered += result.low <= expected <= result.high
     # 95 % less three standard errors.

@@ -362,17 +362,14 @@ def test_all_permutations_are_enumerated_where_they_are_few(sample: Sample, case
 @pytest.mark.slow
 def test_drawn_permutations_are_near_all_of_them() -> None:
     y, scores = correlated_detectors(7, 5, 7, [0.2, 1.2])
-    for measure in ("auc", "ap"):
-        keywords: Any = {"measure": measure, "method": "permutation", "rng": 1}
-        exact = fastad.compare(y, *scores, n_resamples=2**12, **keywords)
-        drawn = fastad.compare(y, *scores, n_resamples=2000, **keywords)
-        assert (exact.method, drawn.method) == ("exact permutation", "permutation")
-        assert drawn.n_resamples == 2000 < exact.n_resamples
-        p = exact.p_value
-        assert abs(drawn.p_value - p) < 4 * math.sqrt(p * (1 - p) / 2000) + 1 / 2000
-        for threads in (1, 3):
-            again = fastad.compare(y, *scores, n_resamples=2000, n_threads=threads, **keywords)
-            assert again == drawn
+    keywords: Any = {"measure": "ap", "method": "permutation", "rng": 1}
+    exact = fastad.compare(y, *scores, n_resamples=2**12, **keywords)
+    drawn = fastad.compare(y, *scores, n_resamples=2000, n_threads=1, **keywords)
+    assert (exact.method, drawn.method) == ("exact permutation", "permutation")
+    assert drawn.n_resamples == 2000 < exact.n_resamples
+    p = exact.p_value
+    assert abs(drawn.p_value - p) < 4 * math.sqrt(p * (1 - p) / 2000) + 1 / 2000
+    assert fastad.compare(y, *scores, n_resamples=2000, n_threads=3, **keywords) == drawn
 
 
 def test_a_drawn_p_value_is_never_0() -> None:
@@ -401,9 +398,9 @@ def test_a_p_value_of_just_the_level_is_significant(level: float, n_resamples: i
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_resamples", [50, 1024])
+@pytest.mark.parametrize("n_resamples", [50, 256])
 def test_permutations_read_only_ranks(n_resamples: int) -> None:
-    y, scores = correlated_detectors(9, 4, 6, [0.5, 1.0])
+    y, scores = correlated_detectors(9, 3, 5, [0.5, 1.0])
     options: Any = {"method": "permutation", "rng": 2, "n_resamples": n_resamples}
     for case in ({"measure": name} for name in ("auc", "ap", "tpr@0.3", "cost_auc@2")):
         keywords = options | case
@@ -449,7 +446,7 @@ def test_false_positive_rate_of_comparisons(measure: str, method: Any, n_tried: 
     for seed in range(n_tried):
         y, scores = correlated_detectors(seed, 40, 60, [1.0, 1.0])
         result = fastad.compare(
-            y, *scores, measure=measure, method=method, rng=seed, n_resamples=300
+            y, *scores, measure=measure, method=method, rng=seed, n_resamples=99
         )
         shown += result.is_significant
     # Beyond 5 % by 3 standard deviations of chance and by what small samples cost.

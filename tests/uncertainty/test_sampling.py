@@ -518,7 +518,9 @@ def test_the_note_of_few_clusters_depends_on_their_sizes_alone(
         scores = 2 * y + level[clusters] + rng.normal(size=y.shape[0])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LowCoverageWarning)
-            result = fastad.interval(y, scores, measure=key, clusters=clusters, rng=0)
+            result = fastad.interval(
+                y, scores, measure=key, clusters=clusters, n_resamples=50, rng=0
+            )
         assert (result.reliability_note is not None) == has_note
 
 
