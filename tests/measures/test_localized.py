@@ -139,7 +139,6 @@ def test_localized_is_the_central_part_of_all_subsamples(
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
 @given(samples(), rates, fractions)
 def test_beta_weights_have_the_moments_of_all_subsamples(
     sample: Sample, rate: float, part: float

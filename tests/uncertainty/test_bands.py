@@ -165,7 +165,6 @@ def test_the_curve_lies_in_its_band(sample: Sample, level: float, simultaneous: 
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
 @given(samples(both=True), st.sampled_from([0.95, 0.3]))
 def test_the_simultaneous_band_contains_the_pointwise_one(sample: Sample, level: float) -> None:
     for make in BANDS:
@@ -176,7 +175,6 @@ def test_the_simultaneous_band_contains_the_pointwise_one(sample: Sample, level:
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
 @given(samples(both=True), st.booleans(), st.randoms(use_true_random=False))
 def test_only_the_order_of_the_scores_counts(
     sample: Sample, simultaneous: bool, random: Any

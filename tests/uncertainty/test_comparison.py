@@ -554,7 +554,7 @@ def test_numbers_of_replicates_that_nobody_draws_are_not_named() -> None:
 def test_replicates_too_few_for_the_number_of_pairs_are_named(options: dict[str, Any]) -> None:
     """Of 45 pairs none was significant, however large the difference, without a word."""
     rng = np.random.default_rng(0)
-    y = np.repeat([0, 1], [2000, 300])
+    y = np.repeat([0, 1], [1000, 300])
     shifts = {"a": 4.0, "b": 4.0, "c": 0.5, "d": 0.5, "e": 0.5, "f": 0.5}
     scores = {name: rng.normal(size=y.size) + shift * y for name, shift in shifts.items()}
     given: dict[str, Any] = {"measure": "tpr@0.05", "rng": 0, **options}

@@ -159,13 +159,12 @@ def test_threads_and_other_measures_leave_the_curves_as_they_are() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("is_tied", [False, True], ids=["distinct", "tied"])
-def test_some_corners_of_large_samples_have_the_quantiles_of_all(is_tied: bool) -> None:
-    """One anomaly in ten lies at one score with normals, or none does."""
+def test_some_corners_of_large_samples_have_the_quantiles_of_all() -> None:
+    """One anomaly in ten lies at one score with normals."""
     rng = np.random.default_rng(0)
     labels = np.arange(8000) < 3000
     scores = rng.normal(1.5 * labels)
-    scores = np.where(is_tied & (rng.random(8000) < 0.1), 1.0, scores)
+    scores = np.where(rng.random(8000) < 0.1, 1.0, scores)
     counts = count(labels, scores)
     keys = ("auc", "ap", "eer", "tpr@0.01", "fpr@tpr0.9", "auc@tpr0.9", "precision@recall0.5")
     measures = [bind(key, {}) for key in keys]
@@ -465,7 +464,7 @@ def test_the_lower_precision_of_each_piece(k: int, ratio: float, seed: int) -> N
 @pytest.mark.evidence
 def test_an_average_precision_at_chance_is_not_below_its_lower_bound() -> None:
     """Of random scores the mean precision over the TPR is the prevalence, in samples more."""
-    bound, n_above, n_tried = bind("ap", {}), 0, 400
+    bound, n_above, n_tried = bind("ap", {}), 0, 200
     for seed in range(n_tried):
         scores = np.random.default_rng(seed).random(250)
         counts = count(np.arange(250) < 50, scores)
