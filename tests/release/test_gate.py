@@ -225,11 +225,11 @@ def test_what_is_saved_says_the_same() -> None:
 def test_power_is_that_of_the_old_scores() -> None:
     limit, equal = {"measure": "auc", "at_least": 0.8}, {"measure": "auc", "equivalence": 0.1}
     policy = {"require": [MARGIN, {**MARGIN, "slices": ["site"]}, limit, equal]}
-    planned = power_of_policy(policy, table(OLD), loss=0.01, n_draws=10)
+    planned = power_of_policy(policy, table(OLD), loss=0.01, n_draws=6)
     columns = planned.to_columns()
     assert columns["rows"] == ["all rows", "site a", "site b", "site c", "all rows"]
     assert columns["power"][0] > max(columns["power"][1:4])
-    options: dict[str, Any] = {"measure": "auc", "value": 0.8, "loss": 0.01, "n_draws": 10}
+    options: dict[str, Any] = {"measure": "auc", "value": 0.8, "loss": 0.01, "n_draws": 6}
     assert planned.rows[-1][2] == gate_power(Y, OLD, rng=0, **options)
     assert planned.notes == [
         "auc differs by less than 0.1: the power of margins and limits alone is estimated"

@@ -528,13 +528,8 @@ def test_the_note_of_few_clusters_depends_on_their_sizes_alone(
 @pytest.mark.parametrize("design", ["weights", "clusters"])
 def test_few_anomalies_that_decide_are_allowed_for_as_without_a_design(design: str) -> None:
     """Of heavy tails a fifth of the intervals lay above the area, without a word."""
-    y, rng, n_tried, n_above, n_passed = (
-        np.repeat([1, 0], [60, 600]),
-        np.random.default_rng(0),
-        60,
-        0,
-        0,
-    )
+    y, rng = np.repeat([1, 0], [60, 600]), np.random.default_rng(0)
+    n_tried, n_above, n_passed = 40, 0, 0
     true = 0.9704  # of t with 2 degrees of freedom, shifted by 6
     for _ in range(n_tried):
         s = rng.standard_t(2, 660) + 6 * y
@@ -543,15 +538,16 @@ def test_few_anomalies_that_decide_are_allowed_for_as_without_a_design(design: s
             options = {"sample_weight": rng.choice([1.8, 2.2], 660)}
         n_above += fastad.interval(y, s, measure="auc", **options).low > true
         n_passed += at_least(y, s, measure="auc", value=true, **options).verdict == "pass"
-    assert n_above <= 4
-    assert n_passed <= 8
+    # In at most 2.5 and 5 %: more than so many have chances of 0.02 and 0.003.
+    assert n_above <= 3
+    assert n_passed <= 6
 
 
 @pytest.mark.slow
 def test_intervals_of_short_series_cover() -> None:
     """Both classes and scores remember 0.9 of their last value: few runs of anomalies."""
     truth = 0.9213503964748574  # of two normal distributions that lie 2 apart
-    n_covered, n_sets = 0, 250
+    n_covered, n_sets = 0, 150
     for seed in range(n_sets):
         noise = np.random.default_rng(seed).normal(size=(2, 3500))
         hidden, s = lfilter([math.sqrt(0.19)], [1, -0.9], noise)[:, 500:]
