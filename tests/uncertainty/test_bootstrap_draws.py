@@ -129,12 +129,7 @@ def tpr_at_a_quarter(data: oracles.Rows) -> Fraction:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("y", "s"),
-    [
-        ([0, 0, 0, 1, 1], [1, 2, 3, 2, 4]),
-        ([0, 0, 0, 1, 1, 1], [1, 4, 3, 2, 5, 3.5]),
-        ([1, 0, 1, 0, 0], [1, 1, 1, 0, 0]),
-    ],
+    ("y", "s"), [([0, 0, 0, 1, 1, 1], [1, 4, 3, 2, 5, 3.5]), ([1, 0, 1, 0, 0], [1, 1, 1, 0, 0])]
 )
 def test_replicates_have_the_exact_distribution(y: list[int], s: list[float]) -> None:
     cases: list[tuple[BoundMeasure, Callable[[oracles.Rows], Fraction]]] = [

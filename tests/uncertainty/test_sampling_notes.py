@@ -92,16 +92,13 @@ def test_one_class_alone_is_refused_or_has_its_rates(design: str, label: int) ->
 
 @pytest.mark.evidence
 @pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")
-@pytest.mark.parametrize(("measure", "sizes"), [("log_auc", (100, 60)), ("auc@0.02", (100, 100))])
 @pytest.mark.parametrize("design", DESIGNS)
-def test_few_units_beyond_a_rate_find_no_difference(
-    measure: str, sizes: tuple[int, int], design: str
-) -> None:
+def test_few_units_beyond_a_rate_find_no_difference(design: str) -> None:
     n_wrong, n = 0, 100
     for seed in range(n):
-        y, a, b = exchangeable(seed, *sizes)
+        y, a, b = exchangeable(seed, 100, 60)
         more = designed(np.random.default_rng(seed), y.shape[0], design)
-        n_wrong += fastad.compare(y, a, b, measure=measure, rng=0, **more).is_significant
+        n_wrong += fastad.compare(y, a, b, measure="log_auc", rng=0, **more).is_significant
     assert n_wrong <= stats.binom.ppf(0.999, n, 0.05)
 
 
