@@ -57,7 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep one case of each test in the default tier; the others are slow.
 
-    So are the pages of the guide and of the evidence; README and the first pages are not.
+    So are the pages of the documentation; README is not.
 
     The tests of processes and builds, some of which take a minute, come first, and of these the
     tests of the whole project: at the end they would keep one worker busy while the others have
@@ -66,7 +66,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (item.get_closest_marker("system") is None, len(item.path.parents)))
     seen: set[str] = set()
     for item in items:
-        if item.path.parent.name in ("guide", "evidence"):
+        if item.path.suffix == ".md" and item.path.parent != item.config.rootpath:
             item.add_marker(pytest.mark.slow)
         name, _, case = item.nodeid.partition("[")
         if case and name in seen:

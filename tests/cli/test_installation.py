@@ -58,6 +58,7 @@ def test_the_demo_s_detectors_are_real_and_the_right_way_up(demo: tuple[Path, st
     assert "†" not in demo[1]
 
 
+@pytest.mark.slow
 def test_the_picture_in_the_readme_is_the_one_that_the_demo_draws(
     demo: tuple[Path, str], tmp_path: Path
 ) -> None:

@@ -75,6 +75,7 @@ def test_digit_by_digit_is_sorted(
     assert keys.tolist() == expected
 
 
+@pytest.mark.slow
 @given(samples(max_size=60), st.sampled_from([1, 20, 2**16]))
 def test_counts_by_digits_are_those_of_the_curve(sample: Sample, cached: int) -> None:
     labels = check_labels(sample.y)

@@ -172,6 +172,7 @@ def test_particles_where_few_draws_fall_inside(kind: str, d: int, threshold: flo
         assert result.n_scored == score.n_scored
 
 
+@pytest.mark.slow
 def test_first_draws_count_in_the_interval_by_uniform_draws() -> None:
     """Of N independent draws none was inside: 1024 first ones, and those of splitting."""
     region = ball(12)

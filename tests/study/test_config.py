@@ -39,7 +39,7 @@ def test_all_that_a_file_says_is_read(tmp_path: Path) -> None:
     assert config.protocol == Protocol(repeats=2, contaminations=(0.0, 0.05))
     assert config.volumes == VolumePlan(300, (0.05, 0.2))
     protocol = GoixProtocol(
-        n_subspaces=2, n_features=2, max_direct=2, n_uniform=300, n_resamples=20
+        n_subspaces=1, n_features=2, max_direct=2, n_uniform=300, n_resamples=20
     )
     assert config.extra == {"goix": GoixPlan(("novelty", "unsupervised"), protocol)}
     assert [one.key for one in config.detectors] == [

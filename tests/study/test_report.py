@@ -66,6 +66,7 @@ def test_page_asks_for_nothing_else(page: Page, written: Path) -> None:
         assert str(image["src"]).startswith("data:image/png;base64,")
 
 
+@pytest.mark.slow
 def test_headings_go_down_one_by_one(page: Page) -> None:
     levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch(r"h[1-6]", tag)]
     assert levels[0] == 1

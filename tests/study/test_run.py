@@ -214,6 +214,7 @@ def test_goix_rows_are_those_of_its_protocol(config: StudyConfig, study: StudyTa
         assert repr({key: row[key] for key in own.to_dict()}) == repr(own.to_dict())
 
 
+@pytest.mark.slow
 def test_what_was_left_out_is_in_the_manifest(expected: Path) -> None:
     assert read_study(expected).manifest["notes"] == [
         "toy/classes: 1 of 3 classes left out with fewer than 2 anomalies: r (1)"
