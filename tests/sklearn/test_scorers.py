@@ -277,7 +277,6 @@ def test_scikit_learn_is_imported_only_when_used_and_the_error_names_the_extra()
         "import fastad.sklearn as scorers\n"
         "from fastad.errors import MissingExtraError\n"
         "makers = (scorers.roc_auc_scorer, scorers.evaluation_scorer,\n"
-        "          lambda: scorers.from_sklearn(object()), lambda: scorers.from_pyod(object()),\n"
         "          lambda: scorers.ThresholdedDetector)\n"
         "for maker in makers:\n"
         "    try:\n"
