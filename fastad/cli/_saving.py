@@ -28,7 +28,7 @@ def check_groups(groups: Sequence[str], output: Path | None, *, has_json_rows: b
     """Refuse a group called as the column of files, where rows have the columns of both."""
     extension = "" if output is None else output.suffix.lower()
     if (extension in SAVED_FORMATS and extension != ".json") or has_json_rows:
-        # Here, because it imports Numba, which most commands of this module's users start without.
+        # Here, because it imports Numba, without which the command line starts.
         from fastad.ordering.groups import refuse_taken
 
         refuse_taken(groups, ["file"], "group_columns")
