@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from fastad.cli.app import app
 from fastad.study.config import StudyConfig, read_config
 from fastad.study.results import read_study, study_status
 from fastad.study.runner import Progress, run_study
+from tests.support import small_studies
 from tests.support.command_line import PLAIN
 from tests.support.processes import environment
 from tests.support.small_studies import TOML, write_config
@@ -35,6 +37,7 @@ SMALL = (
     + '[[detectors]]\nkind = "knn"\nk = [1, 5]\n'
 )
 N_BATCHES = 3 * 2 * 4
+contents = partial(small_studies.contents, files=("results.parquet", "curves.parquet"))
 
 WAITING = """
 [[detectors]]
@@ -72,11 +75,6 @@ StudyStore.save = lambda *batch: (save(*batch), time.sleep(0.05))
 sys.argv[0] = "fastad"
 main()
 """
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    """Return the bytes of the results."""
-    return {name: (folder / name).read_bytes() for name in ("results.parquet", "curves.parquet")}
 
 
 def start(file: Path, folder: Path, *options: str) -> subprocess.Popen[str]:

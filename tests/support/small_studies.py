@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -105,9 +106,9 @@ def few(folder: Path, detectors: list[dict[str, Any]], **changes: Any) -> StudyC
     return make_config({**values, **changes}, folder=folder)
 
 
-def contents(folder: Path) -> dict[str, bytes]:
+def contents(folder: Path, files: Sequence[str] = FILES) -> dict[str, bytes]:
     """Return the bytes of the results."""
-    return {name: (folder / name).read_bytes() for name in FILES}
+    return {name: (folder / name).read_bytes() for name in files}
 
 
 def problem_of(config: StudyConfig, name: str) -> Problem:
