@@ -355,10 +355,10 @@ def _measure(kind: npt.DTypeLike) -> None:
             fastad.evaluate(_Y_TRUE, scores, kinds=_Y_TRUE, segments=_Y_TRUE, measures=measures)
     # As many as are not sorted: of few anomalies, of few values, and far from each other. Others
     # are sorted in parts.
-    many = np.arange(2**15)
-    for scores in (many, many % 7, np.exp(np.minimum(many / 100, 80))):
+    many = np.arange(2**17)
+    for scores in (many, many % 7, np.exp(np.minimum(many / 400, 80))):
         fastad.roc_auc(many % 100 == 0, scores.astype(kind))
-    mixed = (many * 7919 % 2**15).astype(kind)
+    mixed = (many * 7919 % 2**17).astype(kind)
     fastad.average_precision(many % 2, mixed)
     fastad.rank_scores(many % 2, mixed, sample_weight=many % 3).roc_auc()
     fastad.tpr_at_fpr(many % 2, mixed, fpr=0.01)

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly, set_readonly
 from fastad._core.threads import slices, thread_map
-from fastad._core.types import IntVector, KeyVector, ScoreVector
+from fastad._core.types import IntVector, ScoreVector
 from fastad._kernels.ordering import cells, distinct, keys
 from fastad.ordering.cuts import CurvePart
 from fastad.ordering.labels import Labels, refuse_missing_scores
@@ -19,7 +19,7 @@ _SAMPLES_PER_VALUE, _SAMPLES_PER_VALUE_OF_PART = 4, 32
 # Scores that show of most float32 that they are no bfloat16.
 _N_FIRST = 2**10
 # A list of so many values has nearly all of the others if a sample has no more.
-_MOST_LISTED = 2**8
+_N_SAMPLED, _MOST_LISTED = 2**10, 2**8
 # A list is used if it leaves at most this fraction of the samples to be sorted.
 _MOST_OTHERS = 1 / 16
 _SMALLEST_DIRECTORY = 2**12
@@ -87,21 +87,12 @@ def _falling_patterns(dtype: np.dtype[Any]) -> tuple[IntVector, IntVector]:
     return np.flatnonzero(kept)[order], falling[order]
 
 
-def distinct_values(sample: RawScores) -> KeyVector:
-    """Return the distinct values, rising."""
-    values = np.sort(sample.values)
-    kept: KeyVector = values[np.append(True, values[1:] != values[:-1])]
-    return kept
-
-
-def count_listed(
-    raw: RawScores, labels: Labels, name: str, listed: KeyVector
-) -> DistinctScores | None:
+def count_listed(raw: RawScores, labels: Labels, name: str) -> DistinctScores | None:
     """Count some values by their positions in a list, and sort the samples with other values.
 
     None where there are too many of either.
     """
-    n_samples = raw.values.shape[0]
+    n_samples, listed = raw.values.shape[0], np.unique(raw.sample(_N_SAMPLED).values)
     if listed.shape[0] > _MOST_LISTED:
         return None
     # At most one entry in eight is taken, so that most values are found at once.

@@ -24,6 +24,9 @@ _MOST_SAMPLES = 2**31 - 1
 # With more anomalies too many samples lie in a cell with one, and more cells than these leave a
 # core's cache: how many, and which fraction, where NumPy sorts by fast instructions and where not.
 _LIMITS = {True: (2**15, 0.02), False: (2**18, 0.05)}
+# Fewer samples of 32 bits are sorted by fast instructions as soon as they are counted.
+_FEWEST_SHORT = {True: 2**17, False: 0}
+_N_SAMPLED = 2**10
 _CELLS_PER_ANOMALY = 16
 # More cells leave a core's second-level cache.
 _MOST_CELLS = 2**19
@@ -86,16 +89,19 @@ class _Table(NamedTuple):
         return cls(cell_map, set_readonly(starts), set_readonly(marked))
 
 
-def count_corners(raw: RawScores, labels: Labels, name: str, sample: RawScores) -> Corners | None:
+def count_corners(raw: RawScores, labels: Labels, name: str) -> Corners | None:
     """Count at the corners in O(n) time; None where sorting all scores is as fast."""
     n_samples, n = raw.values.shape[0], labels.n_anomalies
     if raw.dtype not in (np.float64, np.float32) or n_samples > _MOST_SAMPLES:
         return None
-    most, prevalence = _LIMITS[numpy_sorts_fast()]
+    is_fast = numpy_sorts_fast()
+    if raw.values.itemsize == 4 and n_samples < _FEWEST_SHORT[is_fast]:
+        return None
+    most, prevalence = _LIMITS[is_fast]
     if not 0 < n <= min(most, prevalence * n_samples):
         return None
     anomalies = raw.take(np.flatnonzero(labels.values.view(np.bool_)))
-    table = _choose_table(anomalies, sample)
+    table = _choose_table(anomalies, raw.sample(_N_SAMPLED))
     if table is None:
         return None
     points = np.empty(n, np.int64)

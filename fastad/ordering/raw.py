@@ -14,7 +14,6 @@ from fastad.ordering.labels import Labels, refuse_missing_scores
 # Integers up to this are exact as float64.
 _LARGEST_EXACT = 2**53
 _SIGN = np.uint64(1 << 63)
-_SAMPLE_SIZE = 2**10
 
 
 class RawScores(NamedTuple):
@@ -36,9 +35,9 @@ class RawScores(NamedTuple):
         scores, values = as_readonly(self.scores[rows]), as_readonly(self.values[rows])
         return RawScores(scores, values, *self[2:])
 
-    def sample(self) -> "RawScores":
-        """Return scores of some thousand rows at equal steps; all where there are fewer."""
-        return self.take(slice(None, None, max(self.values.shape[0] // _SAMPLE_SIZE, 1)))
+    def sample(self, size: int) -> "RawScores":
+        """Return scores of about so many rows at equal steps; all where there are fewer."""
+        return self.take(slice(None, None, max(self.values.shape[0] // size, 1)))
 
     def refuse_nan(self, low: int, high: int, labels: Labels, name: str) -> None:
         """Raise where the extremes of the rank bits are NaN."""

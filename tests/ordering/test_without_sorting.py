@@ -19,7 +19,6 @@ from fastad.measures.measure import Extremes
 from fastad.measures.registry import MEASURES
 from fastad.ordering import counts as ordered_counts
 from fastad.ordering import distinct, gaps
-from fastad.ordering import raw as raw_scores
 from fastad.ordering.counts import count_sorted, count_without_sorting
 from fastad.ordering.labels import Labels, check_labels, check_scores
 from fastad.ordering.raw import view_raw
@@ -36,9 +35,10 @@ FEW = np.arange(N) % 500 == 0
 def every_path() -> Iterator[None]:
     """Let small samples take every path."""
     always = dict.fromkeys((True, False), (10**6, 1.0))
+    shortest = dict.fromkeys((True, False), 0)
     with (
-        mock.patch.multiple(ordered_counts, _FEWEST_NARROW=0, _FEWEST_WIDE=0, _FEWEST_DISTINCT=0),
-        mock.patch.multiple(gaps, _LIMITS=always, _MOST_COMPARED=1.0),
+        mock.patch.multiple(ordered_counts, _FEWEST_NARROW=0, _FEWEST_WIDE=0, _FEWEST_DISTINCT=1),
+        mock.patch.multiple(gaps, _LIMITS=always, _FEWEST_SHORT=shortest, _MOST_COMPARED=1.0),
         mock.patch.object(distinct, "_SAMPLES_PER_VALUE", 0),
     ):
         yield
@@ -86,7 +86,7 @@ def test_corners_are_those_of_the_curve(which: int, sample: Sample, n_cells: int
     ):
         scores, labels = of(sample)
         raw = view_raw(scores)
-        corners = gaps.count_corners(raw, labels, "y_score", raw.sample())
+        corners = gaps.count_corners(raw, labels, "y_score")
     assert corners is not None
     assert list(zip(corners.fps.tolist(), corners.tps.tolist(), strict=True)) == corners_of(sample)
 
@@ -94,7 +94,7 @@ def test_corners_are_those_of_the_curve(which: int, sample: Sample, n_cells: int
 def counts_by_listing(sample: Sample) -> Any:
     scores, labels = of(sample)
     raw = view_raw(scores)
-    return distinct.count_listed(raw, labels, "y_score", distinct.distinct_values(raw.sample()))
+    return distinct.count_listed(raw, labels, "y_score")
 
 
 def counts_by_patterns(sample: Sample) -> Any:
@@ -113,11 +113,7 @@ def test_distinct_scores_are_counted(sample: Sample, n_listed: int, as_short: bo
     if as_short:
         sample = Sample(sample.y, short(sample.s))
     narrow = sample.s.dtype.itemsize <= 2 or as_short
-    with (
-        every_path(),
-        mock.patch.object(raw_scores, "_SAMPLE_SIZE", n_listed),
-        mock.patch.object(distinct, "_MOST_OTHERS", 1),
-    ):
+    with every_path(), mock.patch.multiple(distinct, _N_SAMPLED=n_listed, _MOST_OTHERS=1):
         counted = (counts_by_patterns if narrow else counts_by_listing)(sample)
     assert counted is not None
     points = oracles.points(oracles.rows(sample.y, sample.s))
@@ -238,7 +234,7 @@ def path_of(scores: Any, labels: Labels) -> str:
     if taken[-1] != "gaps":
         return taken[-1]
     raw = view_raw(scores)
-    table = gaps._choose_table(raw.take(np.flatnonzero(labels.values)), raw.sample())
+    table = gaps._choose_table(raw.take(np.flatnonzero(labels.values)), raw.sample(2**10))
     assert table is not None
     return "gaps by value" if table.map.by_value else "gaps by rank bits"
 
