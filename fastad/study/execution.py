@@ -35,8 +35,6 @@ Results: TypeAlias = Generator[tuple[Batch, BatchResult], None, None]
 _RESTARTED = "A worker stopped while some jobs were given to the executor"
 # Called with the batches at work when they change, and every `_TICK_S` seconds.
 WorkCall: TypeAlias = Callable[[Sequence[Batch]], object]
-# Runs a batch, and calls the function when the work begins that counts.
-RunCall: TypeAlias = Callable[[Batch, Callable[[], object]], BatchResult]
 _TICK_S = 0.5
 # Time to load libraries and kernels, which is no part of a task.
 _IMPORT_S = 60.0
@@ -67,27 +65,37 @@ def check_timeout(n_jobs: int | None) -> None:
         )
 
 
-def run_batches(
-    batches: Sequence[Batch], *, n_jobs: int | None, timeout: float | None, at_work: WorkCall
-) -> Results:
-    """Run batches, and give each with its result when that is there.
+class Executor:
+    """Runs batches, all on the same worker processes; ``n_jobs`` is as for `run_study`."""
 
-    ``n_jobs`` is as for `run_study`; ``timeout`` are the seconds that a task may take, on worker
-    processes only; ``at_work`` is called with the batches at work, where that is known.
-    """
-    from joblib import effective_n_jobs
+    def __init__(self, n_jobs: int | None) -> None:
+        from joblib import effective_n_jobs
 
-    if runs_here(n_jobs):
-        for batch in batches:
-            at_work([batch])
-            yield batch, run_alone(batch)
-    elif _is_local(_backend()[0]):
-        n_workers = effective_n_jobs(n_jobs)
-        yield from run_on_workers(
-            batches, run_alone, n_workers=n_workers, timeout=timeout, at_work=at_work
-        )
-    else:
-        yield from _by_joblib(batches, n_jobs)
+        self._n_jobs = n_jobs
+        is_pool = not runs_here(n_jobs) and _is_local(_backend()[0])
+        self._pool = _Pool(effective_n_jobs(n_jobs)) if is_pool else None
+
+    def __enter__(self) -> "Executor":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.close()
+
+    def run(self, batches: Sequence[Batch], *, timeout: float | None, at_work: WorkCall) -> Results:
+        """Give each batch with its result when that is there.
+
+        ``timeout`` are the seconds that a task may take, on worker processes only; ``at_work`` is
+        called with the batches at work, where that is known.
+        """
+        if self._pool is not None:
+            yield from self._pool.run(batches, timeout, at_work)
+        elif runs_here(self._n_jobs):
+            for batch in batches:
+                at_work([batch])
+                yield batch, run_alone(batch)
+        else:
+            yield from _by_joblib(batches, self._n_jobs)
 
 
 def run_alone(batch: Batch, began: Callable[[], object] = lambda: None) -> BatchResult:
@@ -143,42 +151,6 @@ def _is_local(backend: Any) -> bool:
     return isinstance(backend, LokyBackend)
 
 
-def run_on_workers(
-    batches: Iterable[Batch],
-    run: RunCall,
-    *,
-    n_workers: int,
-    timeout: float | None,
-    at_work: WorkCall,
-) -> Generator[tuple[Batch, BatchResult], None, None]:
-    """Run batches on processes, in this order, and give each result when it is there.
-
-    A batch whose process ends, which raises SystemExit or KeyboardInterrupt, or takes longer than
-    its tasks may, is put aside. When all others are done, its parts run one by one, with nothing
-    beside them: another failure is a failure of its own. ``run`` is a function of a module.
-    """
-    pool = _Pool(run, n_workers, timeout, at_work)
-    try:
-        aside: list[Batch] = []
-        for batch, result in pool.results(batches, n_workers):
-            if isinstance(result, str):
-                if result.startswith(_TOO_LONG) and len(batch.tasks) == 1:
-                    yield batch, batch.failed(result)
-                else:
-                    aside.append(batch)
-            else:
-                yield batch, result
-        for batch in aside:
-            alone = [batch.only([task]) for task in batch.tasks]
-            parts = [
-                part.failed(result) if isinstance(result, str) else result
-                for part, result in pool.results(alone, 1)
-            ]
-            yield batch, BatchResult.joined(parts)
-    finally:
-        pool.close()
-
-
 @dataclass(slots=True, eq=False)
 class _Worker:
     """A process, the pipe to it, and its current batch."""
@@ -193,20 +165,44 @@ class _Worker:
 
 
 class _Pool:
-    def __init__(
-        self, run: RunCall, n_workers: int, timeout: float | None, at_work: WorkCall
-    ) -> None:
-        self._run, self._n_workers, self._timeout, self._at_work = run, n_workers, timeout, at_work
+    """Worker processes, which are started when there are batches for them."""
+
+    def __init__(self, n_workers: int) -> None:
+        self._n_workers = n_workers
         self._workers: list[_Worker] = []
 
-    def results(
-        self, batches: Iterable[Batch], n_at_once: int
+    def run(self, batches: Iterable[Batch], timeout: float | None, at_work: WorkCall) -> Results:
+        """Run batches in this order, and give each result when it is there.
+
+        A batch whose process ends, which raises SystemExit or KeyboardInterrupt, or takes longer
+        than its tasks may, is put aside. When all others are done, its parts run one by one, with
+        nothing beside them: another failure is a failure of its own.
+        """
+        aside: list[Batch] = []
+        for batch, result in self._results(batches, self._n_workers, timeout, at_work):
+            if isinstance(result, str):
+                if result.startswith(_TOO_LONG) and len(batch.tasks) == 1:
+                    yield batch, batch.failed(result)
+                else:
+                    aside.append(batch)
+            else:
+                yield batch, result
+        for batch in aside:
+            alone = [batch.only([task]) for task in batch.tasks]
+            parts = [
+                part.failed(result) if isinstance(result, str) else result
+                for part, result in self._results(alone, 1, timeout, at_work)
+            ]
+            yield batch, BatchResult.joined(parts)
+
+    def _results(
+        self, batches: Iterable[Batch], n_at_once: int, timeout: float | None, at_work: WorkCall
     ) -> Generator[tuple[Batch, BatchResult | str], None, None]:
         """Give each batch with its result, or why it has none."""
         queue = deque(batches)
         while queue or any(worker.batch is not None for worker in self._workers):
             self._give(queue, n_at_once)
-            self._at_work([worker.batch for worker in self._workers if worker.batch is not None])
+            at_work([worker.batch for worker in self._workers if worker.batch is not None])
             pipes = [worker.pipe for worker in self._workers]
             ready = set(wait(pipes, _TICK_S))
             for worker in list(self._workers):
@@ -214,8 +210,8 @@ class _Pool:
                 outcome: BatchResult | str | None = None
                 if worker.pipe in ready or not worker.process.is_alive():
                     outcome = self._receive(worker)
-                elif batch is not None and self._timeout is not None:
-                    limit = batch.time_limit(self._timeout)
+                elif batch is not None and timeout is not None:
+                    limit = batch.time_limit(timeout)
                     if monotonic() - worker.began > limit:
                         self._end(worker)
                         outcome = f"{_TOO_LONG}{limit:g} s"
@@ -231,7 +227,7 @@ class _Pool:
     def _give(self, queue: deque[Batch], n_at_once: int) -> None:
         """Give batches to workers that have none; start those that are missing."""
         while len(self._workers) < min(n_at_once, self._n_workers, len(self._workers) + len(queue)):
-            self._workers.append(_start(self._run))
+            self._workers.append(_start())
         busy = sum(worker.batch is not None for worker in self._workers)
         for worker in self._workers:
             if queue and worker.ready and worker.batch is None and busy < n_at_once:
@@ -277,21 +273,21 @@ class _Pool:
         worker.life.close()
 
 
-def _start(run: RunCall) -> _Worker:
+def _start() -> _Worker:
     """Start a worker; like joblib's workers it need not import the program that runs the study."""
     from joblib.externals.loky.backend import get_context
 
     context = get_context("loky")
     ours, theirs = context.Pipe()
     watched, life = context.Pipe(duplex=False)
-    process = context.Process(target=_work, args=(theirs, watched, run))
+    process = context.Process(target=_work, args=(theirs, watched))
     process.start()
     theirs.close()
     watched.close()
     return _Worker(process, ours, life)
 
 
-def _work(pipe: Connection, watched: Connection, run: RunCall) -> None:
+def _work(pipe: Connection, watched: Connection) -> None:
     """Run batches that come through a pipe, until it is closed."""
     # A terminal's Ctrl-C reaches workers too: the runner is told, and ends them.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -302,7 +298,7 @@ def _work(pipe: Connection, watched: Connection, run: RunCall) -> None:
             content = pipe.recv_bytes()
         except EOFError:
             return
-        pipe.send_bytes(_dumps(_outcome(content, run, pipe)))
+        pipe.send_bytes(_dumps(_outcome(content, pipe)))
 
 
 def _end_with_runner(watched: Connection) -> None:
@@ -311,11 +307,11 @@ def _end_with_runner(watched: Connection) -> None:
     os._exit(1)
 
 
-def _outcome(content: bytes, run: RunCall, pipe: Connection) -> tuple[str, Any]:
+def _outcome(content: bytes, pipe: Connection) -> tuple[str, Any]:
     """Return the result of a batch, its exception that ends the process, or an error."""
     try:
         batch = pickle.loads(content)
-        return _RESULT, run(batch, lambda: pipe.send((_BEGAN, None)))
+        return _RESULT, run_alone(batch, lambda: pipe.send((_BEGAN, None)))
     except (SystemExit, KeyboardInterrupt) as error:
         return _RESULT, f"raised {reason_of(error)}"
     except Exception as error:

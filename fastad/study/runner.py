@@ -18,7 +18,7 @@ from fastad.errors import InvalidInputError
 from fastad.study.config import StudyConfig
 from fastad.study.configurations import Configuration
 from fastad.study.digests import own_code
-from fastad.study.execution import check_timeout, run_batches, runs_here
+from fastad.study.execution import Executor, check_timeout, runs_here
 from fastad.study.extensions import Batch, BatchResult
 from fastad.study.manifest import Manifest, read_manifest
 from fastad.study.plan import make_manifest, plan_batches, try_detectors
@@ -150,36 +150,36 @@ def run_study(
     available_threads()  # which refuses a variable that is wrong, else every task would fail
     selected = find_problems(config.data, folder=config.folder, seed=config.seed)
     batches = plan_batches(config, selected.problems)
-    run = partial(run_batches, n_jobs=n_jobs, timeout=timeout)
     new = _untried(config.detectors, read_manifest(Path(output)))
     # Time to load libraries at their first use is no reason to refuse a detector.
     patience_s = None if timeout is None else max(timeout, _TRIAL_S)
-    trial = partial(run_batches, n_jobs=n_jobs, timeout=patience_s, at_work=lambda _: None)
-    try_detectors(config, selected.problems, new, trial)
-    with open_store(output, make_manifest(config, selected, batches)) as store:
-        if retry_failed:
-            store.forget_failed()
-        for note in store.notes:
-            warn_user(note, UserWarning)
-        n_notes = len(store.notes)
-        for attempt in range(1, _ATTEMPTS + 1):
-            waiting = _waiting(batches, store.done)
-            if waiting:
-                store.remove_results()
-            monitor = _Monitor(batches, waiting, n_jobs, progress, store.note_work)
-            results = run(waiting, at_work=monitor.note)
-            with contextlib.closing(results):
-                for batch, result in results:
-                    store.save(batch.tasks, result.rows)
-                    monitor.tick(batch, result)
-            try:
-                store.finish()
-                break
-            except InvalidInputError:  # results were damaged meanwhile
-                if attempt == _ATTEMPTS:
-                    raise
-        for note in store.notes[n_notes:]:
-            warn_user(note, UserWarning)
+    with Executor(n_jobs) as executor:
+        trial = partial(executor.run, timeout=patience_s, at_work=lambda _: None)
+        try_detectors(config, selected.problems, new, trial)
+        with open_store(output, make_manifest(config, selected, batches)) as store:
+            if retry_failed:
+                store.forget_failed()
+            for note in store.notes:
+                warn_user(note, UserWarning)
+            n_notes = len(store.notes)
+            for attempt in range(1, _ATTEMPTS + 1):
+                waiting = _waiting(batches, store.done)
+                if waiting:
+                    store.remove_results()
+                monitor = _Monitor(batches, waiting, n_jobs, progress, store.note_work)
+                results = executor.run(waiting, timeout=timeout, at_work=monitor.note)
+                with contextlib.closing(results):
+                    for batch, result in results:
+                        store.save(batch.tasks, result.rows)
+                        monitor.tick(batch, result)
+                try:
+                    store.finish()
+                    break
+                except InvalidInputError:  # results were damaged meanwhile
+                    if attempt == _ATTEMPTS:
+                        raise
+            for note in store.notes[n_notes:]:
+                warn_user(note, UserWarning)
     return read_study(output)
 
 

@@ -46,7 +46,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module", autouse=True)
 def untried() -> Iterator[None]:
-    """Detectors are tried in a process of their own, which takes seconds and has its own tests."""
+    """Leave out the trial of the detectors, which takes seconds and has its own tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runner, "try_detectors", lambda *arguments: None)
         yield

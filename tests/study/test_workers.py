@@ -52,7 +52,7 @@ def test_a_process_may_end_in_the_middle_of_a_message() -> None:
     life, _ = Pipe(duplex=False)
     ended = SimpleNamespace(exitcode=-9, join=lambda *_: None, is_alive=lambda: False)
     worker = _Worker(ended, ours, life, ready=True)
-    pool = _Pool(print, 1, None, print)  # type: ignore[arg-type]
+    pool = _Pool(1)
     pool._workers.append(worker)
     os.write(theirs.fileno(), struct.pack("!i", 100) + b"half")
     theirs.close()
