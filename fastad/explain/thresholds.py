@@ -8,7 +8,6 @@ import numpy as np
 
 from fastad._core.types import FloatVector, IntVector
 from fastad.explain.definition import (
-    AP,
     AREAS,
     AUC,
     TRAPEZOID,
@@ -59,11 +58,6 @@ def _sigmoid_row_by_row(rows: ScoredRows) -> Points | None:
         return None
     scores = rows.scores.astype(np.float32)
     return Points.from_rows(rows.labels, np.where(inside, scores, _sigmoid(rows.scores)))
-
-
-def _half_precision(rows: ScoredRows) -> Points:
-    with np.errstate(over="ignore"):
-        return rows.points.mapped(rows.points.scores.astype(np.float16).astype(np.float64))
 
 
 def _torch_grid(n_thresholds: int) -> FloatVector:
@@ -164,13 +158,6 @@ THRESHOLDS: list[Definition] = [
         "the sigmoid of those scores that lie outside [0, 1]",
         "torchmetrics update() row by row, torchmetrics#1989, torchmetrics#2195, anomalib#2003",
         "The sigmoid is taken of some rows and not of others, which changes their order.",
-    ),
-    *of_other_points(
-        _half_precision,
-        "scores in half precision",
-        "models in float16",
-        "Scores that lie close are equal after rounding.",
-        AREAS,
     ),
     *(
         Definition(
@@ -274,12 +261,6 @@ def _hard_f1(rows: ScoredRows, rule: Rule) -> float:
     return np.nan if n_scores is None else f1_at(rows.points, n_scores)
 
 
-def _confidence(rows: ScoredRows) -> Points | None:
-    if rows.scores.min() < 0 or rows.scores.max() > 1:
-        return None
-    return Points.from_rows(rows.labels, np.maximum(rows.scores, 1 - rows.scores))
-
-
 _COMMON = "predict() instead of predict_proba()"
 _RULES: Sequence[tuple[str, str, Rule]] = (
     (
@@ -333,12 +314,5 @@ HARD_LABELS: list[Definition] = [
         )
         for what, source, rule in _RULES
         if rule is not _best_f1
-    ),
-    *of_other_points(
-        _confidence,
-        "the confidence of the predicted class",
-        "PyCaret prediction_score, pycaret#3686",
-        "A sample that is surely normal has as high a score as one that is surely anomalous.",
-        (AUC, AP),
     ),
 ]

@@ -4,7 +4,6 @@ from functools import partial
 
 import numpy as np
 
-from fastad._core.types import FloatVector
 from fastad.explain.definition import (
     AP,
     AUC,
@@ -13,10 +12,8 @@ from fastad.explain.definition import (
     Points,
     ScoredRows,
     anchored_area,
-    area,
     of_other_points,
     partial_area,
-    precision_of,
     recall_of,
     roc_area,
     sorted_area,
@@ -35,10 +32,6 @@ def _by_medians(rows: ScoredRows) -> float:
     return roc_area(rows.points.flipped() if is_falling else rows.points)
 
 
-def _gini(rows: ScoredRows) -> float:
-    return 2 * roc_area(rows.points) - 1
-
-
 def _plain_area(rows: ScoredRows, rate: float) -> float:
     return partial_area(rows.points, rate)
 
@@ -48,57 +41,11 @@ def _standardized_area(rows: ScoredRows, rate: float) -> float:
     return (1 + (partial_area(rows.points, rate) - chance) / (rate - chance)) / 2
 
 
-def _envelope(points: Points) -> FloatVector:
-    """Return the highest precision at the recall of each point or a higher one."""
-    highest: FloatVector = np.maximum.accumulate(precision_of(points)[::-1])[::-1]
-    return highest
-
-
-def _interpolated_precision(rows: ScoredRows) -> float:
-    return float(np.sum(np.diff(recall_of(rows.points)) * _envelope(rows.points)))
-
-
-def _mean_at_recalls(rows: ScoredRows, n_recalls: int) -> float:
-    recall = recall_of(rows.points)[1:]
-    at = np.searchsorted(recall, np.linspace(0, 1, n_recalls))
-    return float(np.mean(_envelope(rows.points)[at]))
-
-
 def _balanced_area(points: Points) -> float:
     """Return steps of recall times the precision before each, of classes of equal weight."""
     recall, fpr = recall_of(points)[1:], points.fps[1:] / points.n_normals
     precision = recall / (recall + fpr)
     return float(recall[0] * precision[0] + np.sum(np.diff(recall) * precision[:-1]))
-
-
-def _from_first_anomaly(rows: ScoredRows) -> Points:
-    return rows.points.keep(rows.points.tps[1:] > 0)
-
-
-def _interpolated_at_anomalies(rows: ScoredRows) -> float:
-    """Return the area below straight lines between points at each anomaly that is flagged.
-
-    Between two points of the curve, normals are flagged evenly with the anomalies.
-    """
-    points = _from_first_anomaly(rows)
-    anomalies, normals = np.diff(points.tps), np.diff(points.fps)
-    n_steps = np.maximum(anomalies, 1)
-    step = np.repeat(np.arange(len(n_steps)), n_steps)
-    done = (np.arange(len(step)) - (np.cumsum(n_steps) - n_steps)[step] + 1) / n_steps[step]
-    tps = points.tps[step] + done * anomalies[step]
-    fps = points.fps[step] + done * normals[step]
-    precision = tps / (tps + fps)
-    recall = np.append(0.0, tps / points.n_anomalies)
-    return area(recall, np.append(precision[0], precision))
-
-
-def _recall_over_precision(rows: ScoredRows) -> float:
-    # Where arrays could be reordered, scikit-learn's curve ended when all anomalies are found.
-    end = int(np.argmax(rows.points.tps == rows.points.n_anomalies)) + 1
-    precision = np.append(1.0, precision_of(rows.points))[:end]
-    recall = recall_of(rows.points)[:end]
-    order = np.lexsort((recall, precision))
-    return area(precision[order], recall[order])
 
 
 def _anomalies_above_normals(rows: ScoredRows) -> float:
@@ -142,13 +89,6 @@ WHOLE_CURVE: list[Definition] = [
         "Scores are negated where the median of the normals is higher, so that a detector that "
         "is worse than chance looks better.",
         _by_medians,
-    ),
-    Definition(
-        "Gini coefficient, 2 AUC - 1",
-        "credit scoring, H2O, SAS",
-        "auc",
-        "It is the area rescaled so that chance is 0.",
-        _gini,
     ),
     *(
         Definition(
@@ -221,46 +161,6 @@ WHOLE_CURVE: list[Definition] = [
         "The curve starts at recall 0 with the precision of the first point, and straight lines "
         "overstate precision.",
         lambda rows: anchored_area(rows.points),
-    ),
-    Definition(
-        "area under the precision-recall curve with axes exchanged",
-        "auc(precision, recall, reorder=True), DDIMDL#1",
-        "ap",
-        "Recall is integrated over sorted precision, which is no area under the curve.",
-        _recall_over_precision,
-    ),
-    Definition(
-        "area under the precision-recall curve interpolated at each anomaly",
-        "AUCCalculator by Davis and Goadrich",
-        "auc_pr",
-        "Lines between interpolated points are straight, and the curve starts with the precision "
-        "of the first point that flags an anomaly.",
-        _interpolated_at_anomalies,
-    ),
-    *of_other_points(
-        _from_first_anomaly,
-        "the points that flag an anomaly",
-        "AUCCalculator by Davis and Goadrich",
-        "A straight line leads from (0, 0) to the first anomaly, over the normal samples with "
-        "higher scores.",
-        (AUC,),
-    ),
-    Definition(
-        "interpolated average precision",
-        "PASCAL VOC 2010 to 2012",
-        "ap",
-        "Precision is replaced by the highest at the same or a higher recall.",
-        _interpolated_precision,
-    ),
-    *(
-        Definition(
-            f"mean of interpolated precisions at {n_recalls} recalls",
-            source,
-            "ap",
-            "The highest precision at or behind each of a few recalls is averaged.",
-            partial(_mean_at_recalls, n_recalls=n_recalls),
-        )
-        for n_recalls, source in ((11, "PASCAL VOC 2007"), (101, "COCO"))
     ),
     *of_other_points(
         lambda rows: rows.points.flipped(),

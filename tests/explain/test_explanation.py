@@ -84,18 +84,6 @@ PUBLIC: dict[str, tuple[Any, Any, str, str]] = {
         "0.6667",
         f"{AP} at 5 thresholds from 0 to 1",
     ),
-    "AUCCalculator, README": (
-        [1, 1, 0, 1, 1, 1, 0, 0, 1, 0],
-        [0.9, 0.8, 0.7, 0.6, 0.55, 0.54, 0.53, 0.52, 0.51, 0.505],
-        "0.8243055555555555",
-        "area under the precision-recall curve interpolated at each anomaly",
-    ),
-    "AUCCalculator, tests": (
-        [0, 1, 0],
-        [0.5, 0.6, 0.75],
-        "0.75",
-        f"{AUC} of the points that flag an anomaly",
-    ),
     "simpletransformers#1239": (
         *of_counts(tn=1249, fp=3379, fn=20, tp=620),
         "0.6193144987035437",

@@ -36,23 +36,6 @@ def sorted_trapezoid(y: AnyVector, s: FloatVector) -> float:
     return trapezoid([recall[i] for i in order], [precision[i] for i in order])
 
 
-def davis_goadrich(y: AnyVector, s: FloatVector) -> float:
-    """Add a point for each anomaly between those of the curve, and join them by lines."""
-    curve = [(0.0, 0.0)]
-    for t in falling(s):
-        tp, fp = float(np.sum((s >= t) & (y == 1))), float(np.sum((s >= t) & (y == 0)))
-        if tp == 0:
-            continue
-        before = curve[-1]
-        while curve[-1][0] + 1 < tp:
-            slope = (fp - before[1]) / (tp - before[0])
-            curve.append((curve[-1][0] + 1, before[1] + (curve[-1][0] + 1 - before[0]) * slope))
-        curve.append((tp, fp))
-    recall = [tp / curve[-1][0] for tp, _ in curve[1:]]
-    precision = [tp / (tp + fp) for tp, fp in curve[1:]]
-    return recall[0] * precision[0] + trapezoid(recall, precision)
-
-
 def odin_aupr(y: AnyVector, s: FloatVector) -> float:
     """Go through thresholds upwards; precision is TPR / (TPR + FPR)."""
     area, recall_before = 0.0, 1.0
