@@ -313,7 +313,7 @@ def _resample(kind: npt.DTypeLike) -> None:
             ranked.interval(measure=measure, method="fiducial", **options)
         _resample_clusters(np.tile(scores, 10))
         for measure in ("auc", "eer"):
-            ranked.chance_level(measure=measure, **options)
+            fastad.chance_level(_Y_TRUE, scores, measure=measure, **options)
             for method in ("permutation", "bootstrap"):
                 fastad.compare(_Y_TRUE, scores, _Y_TRUE, measure=measure, method=method, **options)
 

@@ -3,24 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from fastad._core.parameters import (
-    N_RESAMPLES,
-    check_choice,
-    check_count,
-    check_flag,
-    check_inside,
-    check_prevalence,
-    check_rates,
-)
+from fastad._core.parameters import N_RESAMPLES, check_choice
 from fastad._core.progress import LATE, ProgressOption, reporting
-from fastad._core.random import random_key
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
-from fastad._core.types import ArrayLike, Count, IntervalMethod, Label, NanPolicy, Point, Points
+from fastad._core.types import ArrayLike, Count, IntervalMethod, Label, NanPolicy, Point
 from fastad.errors import InvalidInputError
 from fastad.evaluation.measure_methods import MeasureMethods
 from fastad.measures.contamination import (
@@ -30,15 +21,10 @@ from fastad.measures.contamination import (
     refuse_unidentified,
 )
 from fastad.measures.measure import Measure, MeasureLike
-from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.hidden import ContaminatedCounts
 from fastad.ordering.labels import NAN_POLICIES, check_labels, check_scores, rows_with_score
 from fastad.uncertainty.results import Interval
-
-if TYPE_CHECKING:
-    from fastad.uncertainty.chance.chance_level import ChanceLevel
-    from fastad.uncertainty.rates.bands import PrecisionRecallBand, RocBand
 
 
 class RankedScores(MeasureMethods):
@@ -93,14 +79,6 @@ class RankedScores(MeasureMethods):
         refuse_unidentified(self._counts, measure, parameters)
         return correction.compute(self._counts, **parameters)
 
-    def _refuse_corrected(self, name: str) -> None:
-        """Refuse what no correction is derived for."""
-        if self._contamination != 0:
-            raise InvalidInputError(
-                f"contamination must not be given for {name}: no correction is derived; found "
-                f"{self.contamination:g}"
-            )
-
     @property
     def tied_fraction(self) -> float:
         """Fraction of the points whose score occurs more than once, in [0, 1]."""
@@ -138,68 +116,6 @@ class RankedScores(MeasureMethods):
             options = replace(options, progress=report)
             sample = IndependentSample.of(self._counts)
             return intervals.interval_of(sample, bound, options, hidden)
-
-    def roc_band(
-        self,
-        *,
-        fpr: Point | Points | None = None,
-        simultaneous: bool = False,
-        confidence_level: Point = 0.95,
-    ) -> "RocBand":
-        """See `fastad.uncertainty.roc_band`."""
-        # Here, because SciPy's functions take a sixth of a second to import.
-        from fastad.uncertainty.rates import bands
-
-        self._refuse_corrected("roc_band")
-        return bands.roc_band_of(
-            self._counts,
-            None if fpr is None else check_rates(fpr, "fpr"),
-            simultaneous=check_flag(simultaneous, "simultaneous"),
-            confidence_level=check_inside(confidence_level, "confidence_level"),
-        )
-
-    def precision_recall_band(
-        self,
-        *,
-        recall: Point | Points | None = None,
-        simultaneous: bool = False,
-        confidence_level: Point = 0.95,
-        prevalence: Point | None = None,
-    ) -> "PrecisionRecallBand":
-        """See `fastad.uncertainty.precision_recall_band`."""
-        # Here, because SciPy's functions take a sixth of a second to import.
-        from fastad.uncertainty.rates import bands
-
-        self._refuse_corrected("precision_recall_band")
-        return bands.precision_recall_band_of(
-            self._counts,
-            None if recall is None else check_rates(recall, "recall"),
-            simultaneous=check_flag(simultaneous, "simultaneous"),
-            confidence_level=check_inside(confidence_level, "confidence_level"),
-            prevalence=check_prevalence(prevalence),
-        )
-
-    def chance_level(
-        self,
-        *,
-        measure: MeasureLike,
-        n_resamples: int = 9999,
-        rng: int | np.random.Generator | None = None,
-        n_threads: int | None = None,
-        progress: ProgressOption = None,
-        **options: Any,
-    ) -> "ChanceLevel":
-        """See `fastad.chance_level`."""
-        # Here, as the functions of intervals are.
-        from fastad.uncertainty.chance import chance_level as chance
-        from fastad.uncertainty.samples.bootstrap import IndependentSample
-
-        self._refuse_corrected("chance_level")
-        bound = bind(measure, options, chance.chance_level)
-        repeats, key = check_count(n_resamples, "n_resamples"), random_key(rng)
-        with thread_limit(n_threads), reporting(progress, "permutations", after=LATE) as report:
-            sample = IndependentSample(self._counts)
-            return chance.chance_of(sample, bound, n_resamples=repeats, key=key, progress=report)
 
 
 @suggests_arguments

@@ -26,7 +26,6 @@ CALLS: dict[str, tuple[Callable[..., Any], int]] = {
     "fiducial": (lambda **o: fastad.interval(Y, A, measure="ap", method="fiducial", **N, **o), 400),
     "ranked": (lambda **o: RANKED.interval(measure="f1@0.3", method="basic", **N, **o), 400),
     "chance": (lambda **o: fastad.chance_level(Y, A, measure="eer", **N, **o), 400),
-    "ranked chance": (lambda **o: RANKED.chance_level(measure="eer", **N, **o), 400),
     "compare": (
         lambda **o: fastad.compare(Y, A, B, measure="eer", method="bootstrap", **N, **o),
         800,

@@ -83,7 +83,6 @@ COVARIANCE = partial(fastad.uncertainty.delong_covariance, Y, [S])
         (CHANCE, "chance_level", "n_resample", "n_resamples"),
         (COVARIANCE, "delong_covariance", "pos_labels", "pos_label"),
         (partial(RANKED.interval, measure="tpr_at_fpr"), "interval", "frp", "fpr"),
-        (partial(RANKED.chance_level, measure="tpr_at_fpr"), "chance_level", "frp", "fpr"),
         (RANKED.tpr_at_fpr, "tpr_at_fpr", "frp", "fpr"),
         (RANKED.precision_at_p, "precision_at_p", "random_state", "rng"),
     ],
