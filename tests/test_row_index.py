@@ -132,7 +132,7 @@ def cv_results() -> Any:
 @cache
 def regions() -> DecisionRegionDisplay:
     axes = Figure().subplots()
-    return DecisionRegionDisplay.from_detector(distance, COLUMNS, Y, fpr=(), ax=axes)
+    return DecisionRegionDisplay.from_estimator(distance, COLUMNS, Y, fpr=(), ax=axes)
 
 
 # Other arguments, by name, wherever a function has them and needs them.
@@ -178,7 +178,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "plot.ContaminationSensitivityDisplay.from_estimator": SENSITIVITY,
     "plot.ContaminationSensitivityDisplay.from_cv_results": SENSITIVITY,
     "plot.DecisionRegionDisplay.from_estimator": {"fpr": ()},
-    "plot.DecisionRegionDisplay.from_detector": {"fpr": ()},
     "plot.RocVariationDisplay.from_estimator": {"groups": BY_ROW["groups"]},
     "plot.VolumeDisplay.from_estimator": {"volume_kw": UNIFORM},
     "regions.volume_at_fpr": UNIFORM,

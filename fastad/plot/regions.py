@@ -11,7 +11,7 @@ from fastad._core.declared import Rate
 from fastad._core.parameters import check_count, check_type
 from fastad._core.threads import MOST as BLOCK
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, Label, Point, Points
-from fastad.detectors.compilation import compile_scorer, scorer_of
+from fastad.detectors.compilation import scorer_of
 from fastad.detectors.scorer import check_columns, check_samples
 from fastad.errors import InvalidInputError
 from fastad.ordering.labels import check_labels
@@ -144,9 +144,9 @@ class DecisionRegionDisplay(drawing.Display):
         self._points = None if X is None else _check_points(X, y_true, None)
 
     @classmethod
-    def from_detector(
+    def from_estimator(
         cls,
-        detector: Detector,
+        estimator: Detector,
         X: ArrayLike,
         y_true: ArrayLike | None = None,
         *,
@@ -164,8 +164,9 @@ class DecisionRegionDisplay(drawing.Display):
 
         Parameters
         ----------
-        detector : detector, callable or CompiledScorer
-            Anomaly score of any point, higher is more anomalous, as for `fastad.volume`.
+        estimator : detector, callable or CompiledScorer
+            Fitted detector of two features, or the anomaly score of any point, higher is more
+            anomalous, as for `fastad.volume`.
         X : array-like of shape (n_samples, 2)
             Points whose scores give the thresholds; finite numbers.
         y_true : array-like of shape (n_samples,), optional
@@ -195,7 +196,7 @@ class DecisionRegionDisplay(drawing.Display):
         >>> from fastad.plot import DecisionRegionDisplay
         >>> from matplotlib.figure import Figure
         >>> X = np.random.default_rng(0).normal(size=(300, 2))
-        >>> display = DecisionRegionDisplay.from_detector(
+        >>> display = DecisionRegionDisplay.from_estimator(
         ...     lambda rows: np.hypot(*rows.T), X, fpr=[0.01, 0.1], ax=Figure().subplots()
         ... )
         >>> small, large = [region.volume.value for region in reversed(display.regions)]
@@ -208,7 +209,7 @@ class DecisionRegionDisplay(drawing.Display):
         if size < 2:
             raise InvalidInputError(f"resolution must be at least 2; found {size}")
         samples, labels = _check_points(X, y_true, pos_label)
-        check_columns(detector, X, "the detector")
+        check_columns(estimator, X, "the detector")
         region = Box.from_data(samples, None) if box is None else check_box(box)
         if region.n_features != 2 or region.discrete.any():
             n_continuous = region.n_features - int(np.count_nonzero(region.discrete))
@@ -216,7 +217,7 @@ class DecisionRegionDisplay(drawing.Display):
                 f"box must have two continuous features; found {n_continuous} of "
                 f"{region.n_features}"
             )
-        scorer = scorer_of(detector, "detector") or detector
+        scorer = scorer_of(estimator, "estimator") or estimator
         scored = block_score(scorer, 2)
         x, y = (np.linspace(region.low[j], region.high[j], size) for j in range(2))
         grid = np.stack([axis.ravel() for axis in np.meshgrid(x, y)])
@@ -230,42 +231,6 @@ class DecisionRegionDisplay(drawing.Display):
             regions = [DecisionRegion(float(p), v) for p, v in zip(rates, volumes, strict=True)]
         display = cls(score_map, regions, X=samples, y_true=labels)
         return display.plot(ax, points=points, legend=legend, line_kw=line_kw)
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: ArrayLike, y_true: ArrayLike | None = None, **options: Any
-    ) -> "Self":
-        """Draw a fitted detector, as `fastad.compile_scorer` takes it.
-
-        Parameters
-        ----------
-        estimator : object
-            Fitted detector of two features.
-        X : array-like of shape (n_samples, 2)
-            Points whose scores give the thresholds; finite numbers.
-        y_true : array-like of shape (n_samples,), optional
-            1 for an anomaly, 0 for a normal sample, or booleans; by default all points are normal.
-        **options
-            As `from_detector` takes them.
-
-        Raises
-        ------
-        UndefinedMeasureError
-            If there are no normal samples.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from fastad.plot import DecisionRegionDisplay
-        >>> from matplotlib.figure import Figure
-        >>> from sklearn.svm import OneClassSVM
-        >>> X = np.random.default_rng(0).normal(size=(300, 2))
-        >>> svm = OneClassSVM().fit(X)
-        >>> display = DecisionRegionDisplay.from_estimator(svm, X, ax=Figure().subplots())
-        >>> list(display.lines_)
-        ['vol@0.05']
-        """
-        return cls.from_detector(compile_scorer(estimator), X, y_true, **options)
 
     def plot(
         self,

@@ -51,7 +51,7 @@ def compiled_volumes(detector: Any, rows: Any) -> object:
 
 
 def region(detector: Any, rows: Any) -> object:
-    shown = DecisionRegionDisplay.from_detector(
+    shown = DecisionRegionDisplay.from_estimator(
         detector, rows, fpr=0.1, resolution=5, volume_kw={"method": "uniform", **FEW}
     )
     return shown.ax_.get_title()

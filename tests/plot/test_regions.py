@@ -29,7 +29,7 @@ def distance(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def draw(score: Any = distance, **options: Any) -> DecisionRegionDisplay:
-    return DecisionRegionDisplay.from_detector(score, X, LABELS, **{"ax": new_axes(), **options})
+    return DecisionRegionDisplay.from_estimator(score, X, LABELS, **{"ax": new_axes(), **options})
 
 
 def pieces(display: DecisionRegionDisplay, label: str) -> list[npt.NDArray[np.float64]]:
@@ -115,14 +115,14 @@ def test_points_are_drawn_by_class() -> None:
     np.testing.assert_array_equal(display.points_["normal"].get_offsets(), X[:400])
     np.testing.assert_array_equal(display.points_["anomaly"].get_offsets(), X[400:])
     assert draw(points=False).points_ == {}
-    alone = DecisionRegionDisplay.from_detector(distance, NORMALS, ax=new_axes())
+    alone = DecisionRegionDisplay.from_estimator(distance, NORMALS, ax=new_axes())
     assert list(alone.points_) == ["normal"]
 
 
 @pytest.mark.slow
 def test_without_labels_all_points_are_normal() -> None:
     ax = new_axes()
-    display = DecisionRegionDisplay.from_detector(distance, X, fpr=Fraction(1, 10), ax=ax)
+    display = DecisionRegionDisplay.from_estimator(distance, X, fpr=Fraction(1, 10), ax=ax)
     threshold = fastad.threshold_at_fpr(np.zeros(430), distance(X), fpr=0.1)
     assert display.regions[0].volume.threshold == threshold
 
@@ -130,7 +130,9 @@ def test_without_labels_all_points_are_normal() -> None:
 @pytest.mark.slow
 def test_labels_of_any_kind() -> None:
     text = np.where(LABELS == 1, "odd", "fine")
-    display = DecisionRegionDisplay.from_detector(distance, X, text, pos_label="odd", ax=new_axes())
+    display = DecisionRegionDisplay.from_estimator(
+        distance, X, text, pos_label="odd", ax=new_axes()
+    )
     assert display.regions[0].volume.threshold == draw().regions[0].volume.threshold
     np.testing.assert_array_equal(display.points_["anomaly"].get_offsets(), X[400:])
 
@@ -197,7 +199,7 @@ def test_regions_in_pieces_are_drawn_in_pieces() -> None:
         return np.minimum(distance(rows - 0.5), distance(rows + 0.5))
 
     box = fastad.Box([-2, -2], [2, 2])
-    display = DecisionRegionDisplay.from_detector(two, X, fpr=0.7, box=box, ax=new_axes())
+    display = DecisionRegionDisplay.from_estimator(two, X, fpr=0.7, box=box, ax=new_axes())
     assert len(pieces(display, "vol@0.7")) == 2
 
 
@@ -251,21 +253,21 @@ def test_detectors_are_compiled(detector: Any) -> None:
         ),
         ({"resolution": 0}, "resolution must be at least 1"),
         ({"resolution": 1}, "resolution must be at least 2; found 1"),
-        ({"detector": lambda rows: rows}, "detector must return one number for each"),
+        ({"estimator": lambda rows: rows}, "detector must return one number for each"),
         ({"volume_kw": {"n_draws": 0}}, "n_draws must be at least 1"),
     ],
 )
 def test_wrong_arguments_leave_no_trace(arguments: dict[str, Any], message: str) -> None:
-    given = {"detector": distance, "X": X, "y_true": LABELS, **arguments}
+    given = {"estimator": distance, "X": X, "y_true": LABELS, **arguments}
     ax = new_axes()
     with pytest.raises(fastad.InvalidInputError, match=message):
-        DecisionRegionDisplay.from_detector(**given, ax=ax)
+        DecisionRegionDisplay.from_estimator(**given, ax=ax)
     assert not ax.has_data()
 
 
 def test_there_must_be_normal_points() -> None:
     with pytest.raises(fastad.UndefinedMeasureError):
-        DecisionRegionDisplay.from_detector(distance, X, np.ones(430), ax=new_axes())
+        DecisionRegionDisplay.from_estimator(distance, X, np.ones(430), ax=new_axes())
 
 
 def test_results_of_another_kind_are_refused() -> None:

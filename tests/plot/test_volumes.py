@@ -109,7 +109,7 @@ def test_a_curve_that_ends_in_a_bound_is_drawn() -> None:
 
 
 @pytest.mark.parametrize(
-    "draw", [DecisionRegionDisplay.from_detector, VolumeCurveDisplay.from_estimator]
+    "draw", [DecisionRegionDisplay.from_estimator, VolumeCurveDisplay.from_estimator]
 )
 def test_a_detector_without_a_compiled_form_is_warned_of_once(draw: Any) -> None:
     detector = SGDOneClassSVM(random_state=0).fit(X)

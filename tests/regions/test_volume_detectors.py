@@ -112,7 +112,7 @@ def test_detectors_are_taken_wherever_scores_are(take: Callable[[Any], Any]) -> 
 @pytest.mark.slow
 def test_regions_of_a_detector_are_drawn() -> None:
     drawn, expected = (
-        DecisionRegionDisplay.from_detector(score, X, volume_kw=OPTIONS)
+        DecisionRegionDisplay.from_estimator(score, X, volume_kw=OPTIONS)
         for score in (_fitted("svm"), fastad.compile_scorer(_fitted("svm")))
     )
     assert drawn.regions[0].volume.to_dict() == expected.regions[0].volume.to_dict()
