@@ -10,10 +10,10 @@ import numpy as np
 
 from fastad._core.arrays import set_all_readonly
 from fastad._core.floats import SMALLEST_P, positive_p
-from fastad._core.parameters import N_RESAMPLES, check_choice, check_inside, short_repr
+from fastad._core.parameters import N_RESAMPLES, check_inside, short_repr
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.text_tables import count_text
-from fastad._core.types import Correction, FloatMatrix, FloatVector, IntVector, Point
+from fastad._core.types import FloatMatrix, FloatVector, IntVector, Point
 from fastad.benchmarking.rank_comparison import RankComparison, runs_without_difference
 from fastad.benchmarking.rank_distributions import range_quantile, range_tail, signed_ranks
 from fastad.benchmarking.ranks import CompleteMerits, rank_rows, shared_points
@@ -180,7 +180,6 @@ def wilcoxon_holm(
     *,
     measure: str | None = None,
     control: str | None = None,
-    correction: Correction = "holm",
     confidence_level: Point = 0.95,
     n_resamples: int = N_RESAMPLES,
     rng: int | np.random.Generator | None = None,
@@ -197,12 +196,9 @@ def wilcoxon_holm(
     control : str, optional
         Name of a detector to compare the others with, and only these pairs. It must be chosen
         before the results are seen. By default every two are compared.
-    correction : {"holm", "benjamini-hochberg", "bonferroni", "none"}, default "holm"
-        Correction of the p-values for the number of pairs that are compared, as for `compare_all`.
     confidence_level : float, default 0.95
-        Confidence level of each interval of a mean rank, in (0, 1). 1 less it is the level of all
-        comparisons together by Holm's and Bonferroni's corrections, of each by itself without a
-        correction, and of the proportion of false ones by Benjamini's and Hochberg's.
+        Confidence level of each interval of a mean rank, in (0, 1); family-wise for the
+        comparisons, whose p-values Holm's correction adjusts for their number.
     n_resamples : int, default 2000
         Replicates of the intervals: data sets with random weights.
     rng : int or numpy.random.Generator, optional
@@ -258,23 +254,21 @@ def wilcoxon_holm(
     >>> test.significant_pairs, float(test.p_values[0, 1])
     ([('knn', 'lof')], 0.0078125)
     """
-    check_choice(correction, tuple(CORRECTIONS), "correction")
-    test = partial(_compare_signed_ranks, correction=correction)
+    test = _compare_signed_ranks
     return _compare(results, measure, control, confidence_level, n_resamples, rng, test)
 
 
 def _compare_signed_ranks(
-    merits: FloatMatrix, ranks: FloatMatrix, pairs: _Pairs, alpha: float, *, correction: Correction
+    merits: FloatMatrix, ranks: FloatMatrix, pairs: _Pairs, alpha: float
 ) -> _PairTest:
     p_values, advantage = signed_ranks(merits, *pairs)
-    adjust = CORRECTIONS[correction]
+    adjust = CORRECTIONS["holm"]
 
     def smallest(n_datasets: int) -> float:
         # One detector of each pair is better on every data set: both signs of all are as extreme.
         return float(adjust(np.full(len(p_values), 2.0 ** (1 - n_datasets)))[0])
 
-    method = f"wilcoxon-{correction}"
-    return _PairTest(method, p_values, adjust(p_values), advantage, None, smallest)
+    return _PairTest("wilcoxon-holm", p_values, adjust(p_values), advantage, None, smallest)
 
 
 def check_control(table: ResultTable, control: str | None) -> None:

@@ -48,7 +48,7 @@ class RankComparison(TableResult):
     control : str or None
         The detector that all others were compared with.
     method : str
-        ``"nemenyi"``, ``"bonferroni-dunn"``, or ``"wilcoxon-"`` and the correction.
+        ``"nemenyi"``, ``"bonferroni-dunn"`` or ``"wilcoxon-holm"``.
     measure : str
         Key of the measure.
     n_datasets : int
