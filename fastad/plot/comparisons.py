@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 # Inches for each column and row of a new figure, and for the names beside them.
 _CELL = (0.62, 0.34)
 _NAMES = (2.2, 1.6)
+# Up to this part of its 256 blues, black has more contrast than white.
+_LIGHT = 183 / 256
 # The axis of discriminability ends at this multiple of the mean and its critical value.
 _ROOM = 2.2
 
@@ -67,26 +69,20 @@ class MatrixDisplay(drawing.Display):
         )
         self.matrix = matrix
 
-    def plot(self, ax: "Axes | None" = None, *, cmap: str | None = None) -> "Self":
-        """Draw the cells and their values; return the display.
+    def plot(self, ax: "Axes | None" = None) -> "Self":
+        """Draw the cells and their values, the better the darker; return the display.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default a new figure of pyplot, large enough for all cells.
-        cmap : str, optional
-            Name of a colour map; by default darker is better.
         """
         values = self.matrix.value
         axes = drawing.open_axes(ax, size=matrix_size(*values.shape))
         higher = self.matrix.higher_is_better
         vmin, vmax = _color_limits(values, higher_is_better=higher)
         self.image_: AxesImage = axes.imshow(
-            values,
-            cmap=cmap or ("Blues" if higher else "Blues_r"),
-            aspect="auto",
-            vmin=vmin,
-            vmax=vmax,
+            values, cmap="Blues" if higher else "Blues_r", aspect="auto", vmin=vmin, vmax=vmax
         )
         _name_cells(axes, self.matrix.columns, self.matrix.rows)
         axes.set_xticks(np.arange(values.shape[1] - 1) + 0.5, minor=True)
@@ -115,15 +111,10 @@ class MatrixDisplay(drawing.Display):
 
     def _readable(self, value: float) -> str:
         """Return black or white, whichever can be read better on the colour of a value."""
-        if math.isnan(value):
-            return "black"
-        red, green, blue, _ = self.image_.to_rgba(np.array([value]), norm=True)[0]
-        channels = np.array([red, green, blue])
-        linear = np.where(
-            channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4
-        )
-        luminance = float(linear @ [0.2126, 0.7152, 0.0722])  # of sRGB
-        return "black" if (luminance + 0.05) ** 2 > 0.05 * 1.05 else "white"
+        norm: Any = self.image_.norm
+        shade = float(norm(value))
+        darkness = shade if self.matrix.higher_is_better else 1 - shade
+        return "white" if darkness > _LIGHT else "black"
 
 
 class PairMatrixDisplay(drawing.Display):
@@ -162,20 +153,18 @@ class PairMatrixDisplay(drawing.Display):
         check_type(matrix, PairMatrix, "matrix", expected)
         self.matrix = matrix
 
-    def plot(self, ax: "Axes | None" = None, *, cmap: str = "coolwarm_r") -> "Self":
+    def plot(self, ax: "Axes | None" = None) -> "Self":
         """Draw the cells and their texts; return the display.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default a new figure of pyplot, large enough for all cells.
-        cmap : str, default "coolwarm_r"
-            Name of a colour map, from the detector of the row being worse to its being better.
         """
         matrix, k = self.matrix, len(self.matrix.detectors)
         axes = drawing.open_axes(ax, size=pairs_size(k))
         self.image_: AxesImage = axes.imshow(
-            matrix.shades, cmap=cmap, aspect="auto", vmin=-1.5, vmax=1.5
+            matrix.shades, cmap="coolwarm_r", aspect="auto", vmin=-1.5, vmax=1.5
         )
         self.texts_: dict[tuple[int, int], Text] = {
             (i, j): axes.text(

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.declared import Percentile
-from fastad._core.parameters import check_count, short_repr
+from fastad._core.parameters import check_count
 from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
 from fastad.errors import InvalidInputError
 from fastad.evaluation.ranked_scores import RankedScores
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.patches import StepPatch
     from typing_extensions import Self
 
-Bins = int | ArrayLike
 # Heights as fractions of the axes: the histograms below, the distances above them, then the marks.
 _DISTANCES = (0.66, 0.82)
 _ROWS = {"normal": 0.87, "anomaly": 0.94}
@@ -145,7 +144,7 @@ class ScoreDistributionDisplay(LabelledDisplay):
         *,
         percentiles: Points = (25, 50, 75),
         rp: Point | Points = (),
-        bins: Bins = 40,
+        bins: int = 40,
         sample_weight: ArrayLike | None = None,
         pos_label: Label | None = None,
         ax: "Axes | Sequence[Axes] | npt.NDArray[Any] | None" = None,
@@ -163,8 +162,8 @@ class ScoreDistributionDisplay(LabelledDisplay):
             Percentiles in [0, 100] to mark.
         rp : float or sequence of floats, default ()
             Percentiles in [0, 100] whose reverse percentile distance is drawn.
-        bins : int or array-like of shape (n_bins + 1,), default 40
-            Number of bins over all scores, or their edges; scores beyond those are in no bin.
+        bins : int, default 40
+            Number of bins over all scores.
         sample_weight, pos_label
             As `fastad.evaluate` takes them.
         ax, legend
@@ -187,9 +186,10 @@ class ScoreDistributionDisplay(LabelledDisplay):
         """
         marked = read_points(percentiles, Percentile(sequence=True), "percentiles")
         spanned = read_points(rp, Percentile(sequence=True), "rp")
+        n_bins = check_count(bins, "bins")
         ranked = rank_detectors(y_true, y_score, sample_weight, pos_label)
         distributions = map_detectors(
-            ranked, lambda scores: _distribution_of(scores, marked, spanned, bins)
+            ranked, lambda scores: _distribution_of(scores, marked, spanned, n_bins)
         )
         return cls(distributions).plot(ax, legend=legend)
 
@@ -234,7 +234,7 @@ class ScoreDistributionDisplay(LabelledDisplay):
 
 
 def _distribution_of(
-    ranked: RankedScores, percentiles: list[Fraction], rp: list[Fraction], bins: Bins
+    ranked: RankedScores, percentiles: list[Fraction], rp: list[Fraction], bins: int
 ) -> ScoreDistribution:
     """Return the distribution of one detector's scores; they must be finite."""
     counts = ranked.counts
@@ -255,35 +255,21 @@ def _distribution_of(
     return ScoreDistribution(edges, anomalous, normal, marked, spans)
 
 
-def _edges(scores: FloatVector, bins: Bins) -> FloatVector:
-    if np.ndim(bins) == 0:
-        n_bins = check_count(bins, "bins")
-        with np.errstate(over="ignore"):
-            if not np.isfinite(scores[0] - scores[-1]):
-                raise InvalidInputError(
-                    "y_score must have a finite range for a histogram; found "
-                    f"{scores[-1]:g} to {scores[0]:g}"
-                )
-        try:
-            return np.histogram_bin_edges(scores, n_bins)
-        except ValueError:
-            # Between the scores there are fewer floats than edges.
+def _edges(scores: FloatVector, bins: int) -> FloatVector:
+    with np.errstate(over="ignore"):
+        if not np.isfinite(scores[0] - scores[-1]):
             raise InvalidInputError(
-                "bins must be few enough for the range of y_score; found "
-                f"{n_bins} from {float(scores[-1])} to {float(scores[0])}"
-            ) from None
-    edges = np.asarray(bins, np.float64)
-    if (
-        edges.ndim != 1
-        or len(edges) < 2
-        or not np.isfinite(edges).all()
-        or np.any(np.diff(edges) <= 0)
-    ):
+                "y_score must have a finite range for a histogram; found "
+                f"{scores[-1]:g} to {scores[0]:g}"
+            )
+    try:
+        return np.histogram_bin_edges(scores, bins)
+    except ValueError:
+        # Between the scores there are fewer floats than edges.
         raise InvalidInputError(
-            "bins must be a number of bins, or at least two finite, increasing edges; "
-            f"found {short_repr(bins)}"
-        )
-    return edges
+            "bins must be few enough for the range of y_score; found "
+            f"{bins} from {float(scores[-1])} to {float(scores[0])}"
+        ) from None
 
 
 def _draw(axes: "Axes", distribution: ScoreDistribution) -> "tuple[StepPatch, StepPatch]":

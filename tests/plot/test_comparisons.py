@@ -160,9 +160,8 @@ def test_axes_are_those_of_the_user() -> None:
     left, right = figure.subplots(1, 2)
     matrix = fastad.benchmarking.kendall_matrix(results(3), rng=0)
     MatrixDisplay(matrix).plot(left)
-    display = MatrixDisplay(matrix).plot(right, cmap="Greens")
+    display = MatrixDisplay(matrix).plot(right)
     assert (display.ax_, display.figure_) == (right, figure)
-    assert display.image_.get_cmap().name == "Greens"
     assert len(left.images) == len(right.images) == 1
 
 
@@ -182,11 +181,10 @@ def test_a_new_figure_has_room_for_all_cells_and_names(n: int) -> None:
     pyplot.close(display.figure_)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("cmap", [None, "viridis", "magma", "Blues_r", "cividis"])
-def test_texts_can_be_read_on_any_colours(cmap: str | None) -> None:
+def test_texts_can_be_read_on_their_colours() -> None:
     # Of white and black one has a contrast of 4.58 or more, on any colour.
     for make in (fastad.benchmarking.selection_loss, fastad.benchmarking.kendall_matrix):
-        display = MatrixDisplay(make(results(8), rng=0)).plot(new_axes(), cmap=cmap)
+        display = MatrixDisplay(make(results(8), rng=0)).plot(new_axes())
         assert min(contrasts(display)) > 4.5
 
 
