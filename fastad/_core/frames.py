@@ -242,18 +242,15 @@ def is_missing(values: npt.NDArray[Any]) -> BoolVector:
 
 def is_missing_entry(entry: Any) -> bool:
     """Return whether an entry is missing: NaN, NaT, None, or NA of pandas."""
-    return is_absent(entry) or _is_nan(entry)
+    if isinstance(entry, Decimal):
+        return entry.is_nan()
+    is_number = isinstance(entry, float | complex | np.number | np.datetime64)
+    return is_absent(entry) or (is_number and bool(entry != entry))
 
 
 def is_absent(entry: Any) -> bool:
     """Return whether an entry stands for no value: None, or NA or NaT of pandas."""
     return entry is None or type(entry).__name__ in ("NAType", "NaTType")
-
-
-def _is_nan(entry: Any) -> bool:
-    if isinstance(entry, Decimal):
-        return entry.is_nan()
-    return isinstance(entry, float | complex | np.number | np.datetime64) and bool(entry != entry)
 
 
 def refuse_missing(missing: BoolVector, name: str) -> None:

@@ -183,12 +183,6 @@ class Table:
                 row += self._sizes[number] - int(ends[number])
                 raise CellError(row, MISSING_VALUE) from None
 
-    def check_unchanged(self) -> None:
-        """Check that no file was written since the table was opened."""
-        for file, state in zip(self._files, self._states, strict=True):
-            if file.state() != state:
-                raise TableError(f"{file.path}: the file has changed while it was read")
-
     def _batches(self, roles: Mapping[str, Role]) -> Iterator[Batch]:
         for number, file in enumerate(self._files):
             partition = self._partitions[number]
@@ -207,7 +201,9 @@ class Table:
             except InexactColumnError as error:
                 self._find_type(error.column)
                 raise RereadError from None
-        self.check_unchanged()
+        for file, state in zip(self._files, self._states, strict=True):
+            if file.state() != state:
+                raise TableError(f"{file.path}: the file has changed while it was read")
 
     def _find_type(self, name: str) -> None:
         """Find the type of a column of text that is no float64 in all files."""

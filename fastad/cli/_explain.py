@@ -33,11 +33,12 @@ def run(
             print_message(table.message)
 
     def make_json() -> str:
-        # Versions stand above all.
         rows = [
-            {"file": str(path), "detector": name, **_without_versions(explanation)}
+            {"file": str(path), "detector": name, **explanation.to_dict()}
             for path, name, explanation in results
         ]
+        for row in rows:  # versions stand above all
+            del row["schema_version"], row["fastad_version"]
         return versioned_json(explanations=rows)
 
     def print_text() -> None:
@@ -58,8 +59,3 @@ def run(
             f"{path}, {name}": {"file": str(path), "detector": name} for path, name, _ in results
         },
     )
-
-
-def _without_versions(explanation: Explanation) -> dict[str, object]:
-    versions = "schema_version", "fastad_version"
-    return {name: part for name, part in explanation.to_dict().items() if name not in versions}

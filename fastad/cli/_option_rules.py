@@ -159,7 +159,9 @@ class CheckedCommand(TyperCommand):
                     raise typer.BadParameter(message, param_hint=written[name])
         paths = {name: _paths(value) for name, value in ctx.params.items()}
         outputs = paths.pop("output", [])
-        _check_standard_input(paths)
+        # What can be read once is named once.
+        if sum(each.count(Path("-")) for each in paths.values()) > 1:
+            raise typer.BadParameter("the standard input (-) can be read once")
         if _words(ctx) == "label draw":
             # It adds rows to those that the file has.
             del paths["labeled"]
@@ -170,12 +172,6 @@ class CheckedCommand(TyperCommand):
 def _paths(value: Any) -> list[Path]:
     values = value if isinstance(value, list | tuple) else [value]
     return [each for each in values if isinstance(each, Path)]
-
-
-def _check_standard_input(paths: Mapping[str, Sequence[Path]]) -> None:
-    """Check that what can be read once is named once."""
-    if sum(each.count(Path("-")) for each in paths.values()) > 1:
-        raise typer.BadParameter("the standard input (-) can be read once")
 
 
 def _check_outputs(outputs: Sequence[Path], paths: Mapping[str, Sequence[Path]]) -> None:

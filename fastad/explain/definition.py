@@ -38,10 +38,6 @@ class Points:
         """Number of anomalies."""
         return int(self.tps[-1])
 
-    def same_counts(self, other: "Points") -> bool:
-        """Return whether all points flag the same numbers."""
-        return np.array_equal(self.fps, other.fps) and np.array_equal(self.tps, other.tps)
-
     def flipped(self) -> "Points":
         """Return the points of the negated scores."""
         return Points(
@@ -213,9 +209,11 @@ def of_other_points(
 
     def computed(summary: CurveSummary) -> Callable[[ScoredRows], float]:
         def compute(rows: ScoredRows) -> float:
-            points = change(rows)
+            points, usual = change(rows), rows.points
             # A change without effect on these rows is no other definition.
-            if points is None or points.same_counts(rows.points):
+            if points is None or all(
+                map(np.array_equal, (points.fps, points.tps), (usual.fps, usual.tps))
+            ):
                 return np.nan
             return summary.compute(points)
 

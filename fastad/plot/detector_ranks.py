@@ -188,7 +188,8 @@ class CriticalDifferenceDisplay(drawing.Display):
         top = _TOP - (0 if comparison.critical_difference is None else _RULER)
         height = first_row + math.ceil(len(comparison.detectors) / 2) - top
         axes = drawing.open_axes(ax, size=(_WIDTH, _ROW * height + 0.2))
-        size = _font_size(axes, height)
+        inches = axes.get_window_extent().height / axes.figure.dpi
+        size = min(max(_LETTERS * _POINTS * inches / height, _SMALLEST), _LARGEST)
         self._set_axes(axes, top, height + top, size)
         self.ruler_ = self._draw_ruler(axes, size)
         self.bars_ = [
@@ -340,8 +341,3 @@ def _make_room(axes: "Axes", overhang: tuple[float, float]) -> None:
     left, right = axes.get_xlim()
     width = (right - left) / max(1 - before - behind, _LEAST)
     axes.set_xlim(left - width * before, right + width * behind)
-
-
-def _font_size(axes: "Axes", height: float) -> float:
-    inches = axes.get_window_extent().height / axes.figure.dpi
-    return min(max(_LETTERS * _POINTS * inches / height, _SMALLEST), _LARGEST)

@@ -16,7 +16,6 @@ from fastad._core.parameters import check_type
 from fastad._core.types import ArrayLike, FloatVector
 from fastad.errors import InvalidInputError
 from fastad.plot.legends import ROW_HEIGHT, ROWS_INSIDE, count_rows, draw_legend
-from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -188,11 +187,6 @@ def draw_mark(
         "label": label,
     }
     ax.plot([x], [y], marker, linestyle="none", markersize=7, zorder=4, clip_on=False, **style)
-
-
-def draw_interval(ax: "Axes", x: float, interval: Interval, line: "Line2D") -> None:
-    """Draw the interval of a marked point as a vertical line through it."""
-    ax.vlines(x, interval.low, interval.high, color=line.get_color(), linewidth=1.2, zorder=3.5)
 
 
 def fill_area(

@@ -171,7 +171,8 @@ class MassVolumeCurveDisplay(LevelSetsDisplay[MassVolumeCurve, MassVolumeBand, _
         curves = self.curves.values()
         visible = np.concatenate([curve.log_volume[_visible(curve, low, high)] for curve in curves])
         finite = visible[visible > -np.inf]
-        middle = min(_middle_log_volume(curve, low, high) for curve in curves)
+        halfway = (low + high) / 2
+        middle = min(float(x.log_volume[np.searchsorted(x.mass, halfway)]) for x in curves)
         far_apart = finite.size > 0 and finite.max() - middle > np.log(FAR_APART)
         ends = (finite.min(), finite.max()) if finite.size else (self._log_unit(),)
         return Span(low, high, bool(far_apart), in_float_range(*ends))
@@ -219,12 +220,6 @@ def _visible(curve: MassVolumeCurve, low: float, high: float) -> slice:
     """Return the points that determine the volume between two masses."""
     first = int(np.searchsorted(curve.mass, low, side="right"))
     return slice(first, int(np.searchsorted(curve.mass, high, side="left")) + 1)
-
-
-def _middle_log_volume(curve: MassVolumeCurve, low: float, high: float) -> float:
-    """Return the natural logarithm of the volume halfway between two masses."""
-    index = int(np.searchsorted(curve.mass, (low + high) / 2, side="left"))
-    return float(curve.log_volume[index])
 
 
 def _heights(curve: MassVolumeCurve, drawn: Drawn) -> FloatVector:

@@ -301,9 +301,11 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
         self._draw_bands(axes, lambda band: straight_area(band.fpr, band, lowest))
         for name, marks in self.marks.items():
             for mark in marks:
-                drawing.draw_mark(axes, mark.fpr, mark.tpr, self.lines_[name])
-                if mark.interval is not None:
-                    drawing.draw_interval(axes, mark.fpr, mark.interval, self.lines_[name])
+                line, ends = self.lines_[name], mark.interval
+                drawing.draw_mark(axes, mark.fpr, mark.tpr, line)
+                if ends is not None:
+                    style: dict[str, Any] = {"linewidth": 1.2, "zorder": 3.5}
+                    axes.vlines(mark.fpr, ends.low, ends.high, color=line.get_color(), **style)
         set_rate_axes(axes, xscale, lowest, step)
         axes.set_ylabel("True positive rate")
         return self._finish(axes, legend="lower right" if legend else None)

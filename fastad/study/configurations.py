@@ -29,14 +29,7 @@ from fastad.detectors.neighbours import Rule
 from fastad.detectors.orientation import Kind, detector_scores, kind_of
 from fastad.detectors.scorer import CompiledScorer
 from fastad.errors import InvalidInputError
-from fastad.study.digests import (
-    class_name,
-    digest_of,
-    named_text,
-    object_text,
-    own_code,
-    value_text,
-)
+from fastad.study.digests import class_name, digest_of, object_text, own_code, value_text
 from fastad.study.extensions import extensions
 
 Options: TypeAlias = tuple[tuple[str, Any], ...]
@@ -298,7 +291,8 @@ def _text(options: Options, where: str) -> str:
 
 
 def _named(name: str, value: Any, where: str) -> str:
-    return named_text(name, value, f"{where}.{name}")
+    """Return a parameter with its value for people, with strings unquoted; see `value_text`."""
+    return f"{name}={value if isinstance(value, str) else value_text(value, f'{where}.{name}')}"
 
 
 def _check_keys(

@@ -51,11 +51,6 @@ def digest_of(*values: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def named_text(name: str, value: Any, where: str) -> str:
-    """Return a parameter with its value for people, with strings unquoted; see `value_text`."""
-    return f"{name}={value if isinstance(value, str) else value_text(value, where)}"
-
-
 def value_text(value: Any, where: str) -> str:
     """Return a value as a string, equal for values of one type that are equal.
 
@@ -277,7 +272,9 @@ def _digest_of_file(code: Code) -> str:
     spec, first_digest = _imported.get(name, (None, ""))
     current: Any = module
     for part in code.__qualname__.split("."):
-        current = _unwrapped(getattr(current, part, None))
+        current = getattr(current, part, None)
+        for attribute in _WRAPPED:
+            current = getattr(current, attribute, current)
     # A module has a new spec when it is imported anew; its old classes do not change by that.
     if (spec is module.__spec__ and digest != first_digest) or (
         isinstance(current, type | FunctionType) and _compiled(current) != _compiled(code)
@@ -289,12 +286,6 @@ def _digest_of_file(code: Code) -> str:
         )
     _imported[name] = module.__spec__, digest
     return digest
-
-
-def _unwrapped(value: Any) -> Any:
-    for name in _WRAPPED:
-        value = getattr(value, name, value)
-    return value
 
 
 def _digest_of_source(code: Code) -> str:

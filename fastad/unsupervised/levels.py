@@ -61,10 +61,6 @@ class Extent(NamedTuple):
         value = None if self.value is None else self.value / number
         return Extent(value, self.log - math.log(number))
 
-    def with_log(self, more: float) -> "Extent":
-        """Return it times e to a power, of which the logarithm alone is known."""
-        return Extent(None, self.log + more)
-
     def inverse(self) -> "Extent":
         """Return one over it."""
         return Extent(None if self.value is None else 1 / self.value, -self.log)
@@ -166,7 +162,7 @@ class LevelSets:
         # Larger values are cut off: a set that is so much larger matters only as a bound.
         each = np.exp(np.minimum(logs - middle, LARGEST_LOG))
         repeats = np.minimum(self.log_fractions - middle, LARGEST_LOG)
-        return Volumes(as_readonly(each), self.box.with_log(middle), as_readonly(repeats))
+        return Volumes(as_readonly(each), Extent(None, self.box.log + middle), as_readonly(repeats))
 
     def log_error(self, mass: Fraction | float) -> float:
         """Return the standard error of the logarithm of the volume at a mass, in test points.
