@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastad._core.parameters import short_repr
-from fastad._core.types import FloatMatrix, FloatVector
+from fastad._core.types import FloatMatrix, FloatVector, ScoreVector
 from fastad._core.user_warnings import warn_user
 from fastad._kernels.geometry.draws import write_rows
 from fastad.detectors import centres, density, forest, knn, support
@@ -215,15 +215,18 @@ class BatchScorer(CompiledScorer):
                 f"{argument} must be a detector of scikit-learn or PyOD; found "
                 f"{short_repr(type(fitted).__name__)}. Any function of a batch is a score as it is"
             )
-        # PyOD's detectors do not have it.
-        self.n_features = getattr(fitted, "n_features_in_", None)
-        self.name = name_of(fitted)
-        self._columns = getattr(fitted, "feature_names_in_", None)
-        self._fitted, self._scores = fitted, anomaly_scores
+        self._set(fitted, anomaly_scores)
         warn_user(
             f"{self.name} has no compiled form: it scores batch by batch, on one thread",
             BatchScorerWarning,
         )
+
+    def _set(self, fitted: Any, scores: Callable[[Any, Any], ScoreVector]) -> None:
+        # PyOD's detectors do not have it.
+        self.n_features = getattr(fitted, "n_features_in_", None)
+        self.name = name_of(fitted)
+        self._columns = getattr(fitted, "feature_names_in_", None)
+        self._fitted, self._scores = fitted, scores
 
     def __repr__(self) -> str:
         return f"<BatchScorer of {self.name}>"

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, get_args
 
@@ -21,9 +22,8 @@ import numpy as np
 from fastad._core.extras import missing_extra
 from fastad._core.parameters import check_choice, check_count, mistyped, refused, short_repr
 from fastad._core.toml_files import check_keys
-from fastad._core.types import FloatMatrix, FloatVector
-from fastad._kernels.geometry.draws import write_rows
-from fastad.detectors.compilation import check_single_points, compile_scorer
+from fastad._core.types import FloatMatrix
+from fastad.detectors.compilation import BatchScorer, check_single_points, compile_scorer
 from fastad.detectors.knn import Kind as Score
 from fastad.detectors.neighbours import Rule
 from fastad.detectors.orientation import Kind, detector_scores, kind_of
@@ -455,21 +455,9 @@ def _scorer_of(fitted: Any, higher_is: HigherIs | None) -> CompiledScorer:
         ) from None
 
 
-class _StatedScorer(CompiledScorer):
+class _StatedScorer(BatchScorer):
     """A detector that scores itself, with a stated orientation."""
 
-    on_threads = False
-
     def __init__(self, fitted: Any, *, negate: bool) -> None:
-        self.n_features = getattr(fitted, "n_features_in_", None)
-        self._fitted, self._negate = fitted, negate
-        self._method = next(name for name in _SCORE_METHODS if hasattr(fitted, name))
-
-    def __repr__(self) -> str:
-        return f"<scores of {type(self._fitted).__name__}>"
-
-    def score_block(self, points: FloatMatrix, scores: FloatVector) -> None:
-        """Write the detector's own scores of a batch."""
-        rows = np.empty((points.shape[1], points.shape[0]))
-        write_rows(points, rows)
-        scores[:] = detector_scores(self._fitted, rows, method=self._method, negate=self._negate)
+        method = next(name for name in _SCORE_METHODS if hasattr(fitted, name))
+        self._set(fitted, partial(detector_scores, method=method, negate=negate))
