@@ -215,7 +215,7 @@ def test_empty_bins_are_nothing() -> None:
     with pytest.raises(UndefinedMeasureError, match="without points"):
         empty.roc_auc()
     sketch = ScoreSketch.from_counts(EDGES, [3, 0, 1], [1, 0, 2])
-    assert sketch.n_cells == 2
+    assert len(sketch.score_cells().lowest) == 2
     empty.merge(sketch)
     assert empty.to_bytes() == sketch.to_bytes()
     sketch.merge(ScoreSketch())
@@ -242,7 +242,7 @@ def test_merging_in_any_order_gives_the_same_bytes(weight: float) -> None:
     assert len({each.to_bytes() for each in results}) == 1
     assert (whole.n_normals, whole.n_anomalies) == (28 + 6 + 1, 28 * weight + 6 + 2)
     # Up to 0.25, from there to 1, and 2: edges are shared at 0.25 alone.
-    assert whole.n_cells == 3
+    assert len(whole.score_cells().lowest) == 3
     (note,) = whole.evaluate(["auc"]).notes
     assert note.startswith("bins of merged counts that overlap were joined, to 3 ranges")
 

@@ -185,14 +185,6 @@ class ScoreSketch(CellMeasures):
         return self._table.n_points + (0 if self._bins is None else self._bins.n_points)
 
     @property
-    def n_cells(self) -> int:
-        """Number of cells with a point."""
-        if self._bins is not None:
-            return len(self.score_cells().lowest)
-        with self._lock.checked():
-            return int(self._table.listed().cells.shape[0])
-
-    @property
     def resolution(self) -> str:
         """How wide a cell is, in words: a fraction of the scores in it, or a number of integers."""
         self._lock.checked()
