@@ -1,6 +1,21 @@
-"""Error for a library of an optional extra that is not installed."""
+"""Libraries of optional extras, and the error where one is not installed."""
+
+import importlib
+from typing import Any
 
 from fastad.errors import MissingExtraError
+
+
+def import_extra(module: str, user: str, *, extra: str) -> Any:
+    """Import a module of an optional extra; where it is missing, the error names its user."""
+    top = module.partition(".")[0]
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != top:
+            raise
+        library = "scikit-learn" if top == "sklearn" else top
+        raise missing_extra(user, library, extra=extra) from None
 
 
 def missing_extra(user: str, *libraries: str, extra: str) -> MissingExtraError:

@@ -1,6 +1,5 @@
 """Data frames of whatever library is installed, in and out, through narwhals."""
 
-import importlib
 import importlib.util
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone, tzinfo
@@ -12,7 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.extras import missing_extra
+from fastad._core.extras import import_extra
 from fastad._core.types import BoolVector, IntVector
 from fastad.errors import InvalidInputError, MissingExtraError
 
@@ -263,7 +262,4 @@ def refuse_missing(missing: BoolVector, name: str) -> None:
 
 
 def _narwhals(purpose: str) -> Any:
-    try:
-        return importlib.import_module("narwhals.stable.v2")
-    except ModuleNotFoundError:
-        raise missing_extra(purpose, "narwhals", extra="df") from None
+    return import_extra("narwhals.stable.v2", purpose, extra="df")

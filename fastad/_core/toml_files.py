@@ -1,13 +1,12 @@
 """Configurations in TOML files, and checks of their tables and keys."""
 
 import difflib
-import importlib
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fastad._core.extras import missing_extra
+from fastad._core.extras import import_extra
 from fastad._core.parameters import short_repr
 from fastad.errors import InvalidInputError, InvalidTypeError
 
@@ -18,10 +17,8 @@ def read_toml(file: Path) -> dict[str, Any]:
         text = file.read_text(encoding="utf-8-sig")  # some editors put a mark at the beginning
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInputError(f"{file}: the file cannot be read: {error}") from None
-    try:
-        toml: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    except ModuleNotFoundError:
-        raise missing_extra("a TOML file", "tomli", extra="study") from None
+    library = "tomllib" if sys.version_info >= (3, 11) else "tomli"
+    toml = import_extra(library, "a TOML file", extra="study")
     try:
         content: dict[str, Any] = toml.loads(text)
     except ValueError as error:  # of which the error of TOML is a kind

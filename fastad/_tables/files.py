@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import unquote
 from weakref import WeakKeyDictionary
 
-from fastad._core.extras import missing_extra
+from fastad._core.extras import import_extra
 from fastad._core.files import written_aside
 from fastad._core.frames import frame
 from fastad._core.parameters import short_repr
@@ -200,10 +200,7 @@ def state_of(path: Path) -> object:
 
 def need_pyarrow(what: str) -> None:
     """Refuse a call without pyarrow, with the command that installs it."""
-    try:
-        import pyarrow  # noqa: F401 - heavy, and not needed for arrays
-    except ModuleNotFoundError:
-        raise missing_extra(what, "pyarrow", extra="df") from None
+    import_extra("pyarrow", what, extra="df")
 
 
 def save_columns(columns: Mapping[str, list[Any]], path: Path, *, is_new: bool = False) -> None:

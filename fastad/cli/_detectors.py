@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import typer
 
-from fastad._core.extras import missing_extra
+from fastad._core.extras import import_extra, missing_extra
 from fastad._core.types import AnyVector, FloatMatrix
 from fastad._tables.columnar import ArrayArchive
 from fastad._tables.columns import Labels, Numbers, Role, convert
@@ -97,10 +97,7 @@ def load(path: Path) -> Any:
     """Load a fitted detector. This runs the code in the file."""
     if not path.is_file():
         raise DataError(f"{path}: there is no such file")
-    try:
-        import joblib
-    except ModuleNotFoundError:
-        raise missing_extra("--model", "joblib", extra="sklearn") from None
+    joblib = import_extra("joblib", "--model", extra="sklearn")
     with warnings_as_messages(), reading(path, "the detector"):
         return joblib.load(path)
 

@@ -1,13 +1,12 @@
 """Shared by all computations on Dask: the library, laziness, and versions."""
 
-import importlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastad._core.extras import missing_extra
+from fastad._core.extras import import_extra
 from fastad._core.threads import RemoteHook, thread_limit
 from fastad._core.version import __version__
 from fastad.errors import InvalidInputError
@@ -15,11 +14,7 @@ from fastad.errors import InvalidInputError
 
 def dask_module() -> Any:
     """Return dask, or raise an error with the command that installs it."""
-    try:
-        # Inside, as only this package needs it.
-        return importlib.import_module("dask")
-    except ModuleNotFoundError:
-        raise missing_extra("fastad.dask", "dask", extra="dask") from None
+    return import_extra("dask", "fastad.dask", extra="dask")
 
 
 def now_or_later(run: Callable[[], Any], *, compute: bool) -> Any:

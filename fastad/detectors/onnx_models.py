@@ -1,13 +1,12 @@
 """Models in the ONNX format as scorers, through onnxruntime."""
 
-import importlib
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.extras import missing_extra
+from fastad._core.extras import import_extra
 from fastad._core.parameters import check_choice, short_repr
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad.detectors.scorer import CompiledScorer
@@ -163,11 +162,7 @@ class OnnxScorer(CompiledScorer):
 
 
 def _session(content: bytes) -> Any:
-    try:
-        # Inside, as only this function needs it.
-        runtime = importlib.import_module("onnxruntime")
-    except ModuleNotFoundError:
-        raise missing_extra("onnx_scorer", "onnxruntime", extra="onnx") from None
+    runtime = import_extra("onnxruntime", "onnx_scorer", extra="onnx")
     options = runtime.SessionOptions()
     # Threads are outside, over the points.
     options.intra_op_num_threads = options.inter_op_num_threads = 1

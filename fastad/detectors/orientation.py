@@ -5,16 +5,15 @@ scikit-learn's outlier detectors score normal samples higher and are negated; Py
 anomalies higher and stay as they are; of a classifier the score of the anomalies' class counts.
 """
 
-import importlib
 import sys
 from collections.abc import Mapping
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.extras import missing_extra
+from fastad._core.extras import import_extra
 from fastad._core.types import Label, ScoreVector
 from fastad.errors import InvalidInputError
 
@@ -33,14 +32,9 @@ _METHODS: Mapping[Kind, tuple[str, ...]] = MappingProxyType(
 )
 
 
-def scikit_learn(module: str, user: str = "a scorer or adapter") -> ModuleType:
+def scikit_learn(module: str, user: str = "a scorer or adapter") -> Any:
     """Import a module of scikit-learn, an optional extra; an error names the ``user``."""
-    try:
-        return importlib.import_module(f"sklearn.{module}")
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "sklearn":
-            raise
-        raise missing_extra(user, "scikit-learn", extra="sklearn") from None
+    return import_extra(f"sklearn.{module}", user, extra="sklearn")
 
 
 def last_step(estimator: Any) -> Any:

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 
-from fastad._core.extras import missing_extra
+from fastad._core.extras import import_extra
 from fastad._core.parameters import check_type
 from fastad._core.types import ArrayLike, FloatVector
 from fastad.errors import InvalidInputError
@@ -82,10 +82,7 @@ class Display:
 
 def need_matplotlib() -> None:
     """Raise where matplotlib is not installed."""
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ModuleNotFoundError:
-        raise missing_extra("fastad.plot", "matplotlib", extra="plot") from None
+    import_extra("matplotlib.figure", "fastad.plot", extra="plot")
 
 
 def open_axes(

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import set_readonly
-from fastad._core.extras import missing_extra
+from fastad._core.extras import import_extra
 from fastad._core.parameters import refused
 from fastad._core.text_tables import some_of
 from fastad._core.types import FloatMatrix, LabelVector
@@ -100,10 +100,7 @@ def load_bundled(name: str) -> LabelledData:
     percentile of the target. ``digits``, ``iris`` and ``wine``: the largest class is normal, the
     first among equals; each of the others is a class of anomalies.
     """
-    try:
-        from sklearn import datasets
-    except ModuleNotFoundError:
-        raise missing_extra("data.bundled", "scikit-learn", extra="study") from None
+    datasets = import_extra("sklearn.datasets", "data.bundled", extra="study")
     load: Callable[[], Any] = getattr(datasets, BUNDLED[name])
     bunch = load()
     columns = [repr(str(column)) for column in bunch.feature_names]

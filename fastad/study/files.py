@@ -19,7 +19,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from fastad._core.extras import missing_extra
+from fastad._core.extras import import_extra
 from fastad._core.files import written_aside
 from fastad.errors import InvalidInputError
 
@@ -43,11 +43,8 @@ _BLANK = b"00000000"
 
 def file_lock() -> "type[BaseFileLock]":
     """Return the lock of filelock, which a study needs and the rest of fastad does not."""
-    try:
-        from filelock import FileLock
-    except ModuleNotFoundError:
-        raise missing_extra("a study", "filelock", extra="study") from None
-    return FileLock
+    lock: type[BaseFileLock] = import_extra("filelock", "a study", extra="study").FileLock
+    return lock
 
 
 @contextlib.contextmanager
@@ -188,13 +185,8 @@ def read_tasks(root: Path, *, repair: bool = False) -> tuple[dict[str, TaskRows]
 
 def arrow() -> Any:
     """Return pyarrow, which a study needs and the rest of fastad does not."""
-    try:
-        import pyarrow as pa
-        import pyarrow.compute
-        import pyarrow.parquet
-    except ModuleNotFoundError:
-        raise missing_extra("a study", "pyarrow", extra="study") from None
-    return pa
+    parts = ("pyarrow.compute", "pyarrow.parquet", "pyarrow")
+    return [import_extra(part, "a study", extra="study") for part in parts][-1]
 
 
 class DamagedFileError(Exception):

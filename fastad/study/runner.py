@@ -10,7 +10,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple, TypeAlias
 
-from fastad._core.extras import missing_extra
+from fastad._core.extras import import_extra
 from fastad._core.parameters import check_flag, check_positive
 from fastad._core.threads import available_threads
 from fastad._core.user_warnings import warn_user
@@ -138,10 +138,7 @@ def run_study(
     >>> study.tasks.num_rows
     12
     """
-    try:
-        import joblib  # noqa: F401
-    except ModuleNotFoundError:
-        raise missing_extra("run_study", "joblib", extra="study") from None
+    import_extra("joblib", "run_study", extra="study")
     check_jobs(n_jobs)
     check_flag(retry_failed, "retry_failed")
     if timeout is not None:

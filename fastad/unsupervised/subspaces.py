@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import set_readonly
-from fastad._core.extras import missing_extra
+from fastad._core.extras import import_extra
 from fastad._core.frames import column_names
 from fastad._core.parameters import check_count, short_repr
 from fastad._core.threads import thread_limit
@@ -185,10 +185,7 @@ def _run(tasks: Sequence[tuple[Any, ...]], n_jobs: int | None) -> Iterator[list[
     if n_jobs is None or n_jobs == 1:
         yield from (_evaluate_subspace(*task) for task in tasks)
         return
-    try:
-        import joblib  # here, because it is an extra
-    except ModuleNotFoundError:
-        raise missing_extra("n_jobs", "joblib", extra="sklearn") from None
+    joblib = import_extra("joblib", "n_jobs", extra="sklearn")
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
     yield from parallel(joblib.delayed(_evaluate_in_process)(*task) for task in tasks)
 

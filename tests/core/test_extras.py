@@ -21,15 +21,21 @@ def calls() -> Iterator[tuple[str, list[str], str]]:
     """Yield the place, the libraries and the extra of each call in fastad."""
     for path in SOURCES:
         text = path.read_text("utf-8")
-        if "missing_extra(" not in text:  # few have it, and all take a second to parse
+        if "_extra(" not in text or path.name == "extras.py":  # all take a second to parse
             continue
         for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "missing_extra":
-                libraries = [x.value for x in node.args[1:] if isinstance(x, ast.Constant)]
+            name = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
+            if isinstance(node, ast.Call) and name in ("missing_extra", "import_extra"):
+                named = node.args[1:] if name == "missing_extra" else node.args[:1]
+                libraries = [
+                    str(x.value).partition(".")[0].replace("sklearn", "scikit-learn")
+                    for x in named
+                    if isinstance(x, ast.Constant)
+                ]
                 (extra,) = (x.value for x in node.keywords if x.arg == "extra")
                 assert isinstance(extra, ast.Constant)
                 place = f"{path.relative_to(ROOT)}:{node.lineno}"
-                yield place, [str(library) for library in libraries], str(extra.value)
+                yield place, libraries, str(extra.value)
 
 
 def libraries_of(extra: str) -> set[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fastad._core.extras import missing_extra
+from fastad._core.extras import import_extra
 from fastad._core.parameters import check_choice, check_generator, check_mapping, refused
 from fastad._core.random import random_seed, string_seed
 from fastad._core.suggestions import suggests_arguments
@@ -257,16 +257,14 @@ def undefined_rows(
 
 def _default_detectors() -> dict[str, Factory]:
     """Return the paper's three detectors, with the defaults of scikit-learn."""
-    try:
-        from sklearn.ensemble import IsolationForest
-        from sklearn.neighbors import LocalOutlierFactor
-        from sklearn.svm import OneClassSVM
-    except ModuleNotFoundError:
-        raise missing_extra("the paper's protocol", "scikit-learn", extra="sklearn") from None
+    ensemble, neighbors, svm = (
+        import_extra(f"sklearn.{module}", "the paper's protocol", extra="sklearn")
+        for module in ("ensemble", "neighbors", "svm")
+    )
     return {
-        "iForest": IsolationForest(),
-        "OCSVM": OneClassSVM(),
-        "LOF": LocalOutlierFactor(novelty=True),
+        "iForest": ensemble.IsolationForest(),
+        "OCSVM": svm.OneClassSVM(),
+        "LOF": neighbors.LocalOutlierFactor(novelty=True),
     }
 
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.extras import missing_extra
+from fastad._core.extras import import_extra
 from fastad._core.files import temporary_folder
 from fastad._core.parameters import N_RESAMPLES, check_count, check_seed
 from fastad._core.suggestions import suggests_arguments
@@ -189,10 +189,7 @@ def _write_table(table: Table, folder: Path) -> PageTable:
 
 
 def _write_picture(picture: Picture, folder: Path) -> PagePicture:
-    try:
-        import matplotlib as mpl
-    except ModuleNotFoundError:
-        raise missing_extra("a report", "matplotlib", extra="study") from None
+    mpl = import_extra("matplotlib", "a report", extra="study")
     figure = picture.draw()
     links = {}
     # The same bits whenever they are drawn.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from fastad._core.extras import missing_extra
+from fastad._core.extras import import_extra
 from fastad._core.text_tables import TextTable, count_text
 from fastad.study.report.sections import Choice, Part, Picture, Section, Table
 from fastad.study.results import StudyTables, count_reasons, reasons_of
@@ -191,14 +191,11 @@ def _summary(study: StudyTables) -> str:
 
 @lru_cache(maxsize=1)
 def _template() -> Any:
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ModuleNotFoundError:
-        raise missing_extra("a report", "jinja2", extra="study") from None
-    environment = Environment(
-        loader=PackageLoader("fastad.study.report", "."),
+    jinja2 = import_extra("jinja2", "a report", extra="study")
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("fastad.study.report", "."),
         autoescape=True,
-        undefined=StrictUndefined,
+        undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
