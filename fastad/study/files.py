@@ -253,8 +253,7 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> ArrowTable |
     except FileNotFoundError:
         return None
     at = _checksum_at(content)
-    # None in a file of an earlier version.
-    if at is not None and content[at : at + len(_BLANK)] != _checksum(content, at):
+    if content[at : at + len(_BLANK)] != _checksum(content, at):
         raise DamagedFileError(f"{path} is damaged: its checksum is another")
     source = pa.BufferReader(content)
     with damage(path), pa.parquet.ParquetFile(source, page_checksum_verification=True) as file:
@@ -265,16 +264,14 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> ArrowTable |
 def _write_checksum(path: Path) -> None:
     content = path.read_bytes()
     at = _checksum_at(content)
-    assert at is not None
     with path.open("r+b") as file:
         file.seek(at)
         file.write(_checksum(content, at))
 
 
-def _checksum_at(content: bytes) -> int | None:
+def _checksum_at(content: bytes) -> int:
     """Return where a file has its checksum: behind the key, and type and length of the value."""
-    at = content.rfind(_CHECKSUM)
-    return None if at < 0 else at + len(_CHECKSUM) + 2
+    return content.rfind(_CHECKSUM) + len(_CHECKSUM) + 2
 
 
 def _checksum(content: bytes, at: int) -> bytes:

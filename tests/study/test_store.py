@@ -4,7 +4,6 @@ import json
 import os
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -175,13 +174,6 @@ def test_each_damaged_byte_of_results_is_noticed(
             with pytest.raises(DamagedFileError, match=r"results\.parquet is damaged"):
                 read_table(results)
     assert finish(tmp_path) == expected
-
-
-def test_results_of_an_earlier_version_have_no_checksum(tmp_path: Path) -> None:
-    finish(tmp_path)
-    table = pq.read_table(tmp_path / "results.parquet").replace_schema_metadata(None)
-    pq.write_table(table, tmp_path / "results.parquet")
-    assert read_study(tmp_path).tasks.num_rows == table.num_rows
 
 
 def test_results_are_read_where_nothing_can_be_written(tmp_path: Path) -> None:
