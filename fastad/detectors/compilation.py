@@ -95,8 +95,8 @@ def compile_scorer(detector: Any) -> CompiledScorer:
         Fitted; of scikit-learn: IsolationForest, OneClassSVM, LocalOutlierFactor
         (``novelty=True``), NearestNeighbors (the distance to the k-th neighbour), EllipticEnvelope,
         GaussianMixture, KernelDensity (gaussian), and a Pipeline of StandardScaler, MinMaxScaler,
-        RobustScaler, QuantileTransformer or PCA before one. Of PyOD: KNN, LOF, IForest, OCSVM,
-        HBOS, PCA, LODA, INNE, CBLOF (with k-means), MCD, GMM, KDE (gaussian). A `KNNDetector`.
+        RobustScaler or PCA before one. Of PyOD: KNN, LOF, IForest, OCSVM, HBOS, PCA, LODA, INNE,
+        CBLOF (with k-means), MCD, GMM, KDE (gaussian). A `KNNDetector`.
         Every other detector whose orientation is known scores batch by batch itself.
 
     Returns

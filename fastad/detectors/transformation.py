@@ -1,18 +1,14 @@
-"""Steps of pipelines before a compiled scorer: scaling, quantiles, principal components."""
+"""Steps of pipelines before a compiled scorer: scaling, principal components."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
-from scipy.special import ndtri
 
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad._kernels.geometry.linear import multiply
 from fastad.detectors.scorer import CompiledScorer, floats, is_exactly
 from fastad.errors import InvalidInputError
-
-# QuantileTransformer's margin, added to points and taken from probabilities.
-_BOUND = 1e-7
 
 
 def can_compile(step: Any) -> bool:
@@ -118,35 +114,6 @@ def _column(values: Any) -> FloatMatrix:
     return floats(values)[:, None]
 
 
-class _Quantiles:
-    """Each coordinate's position among its quantiles; of a normal distribution on request."""
-
-    def __init__(self, transformer: Any) -> None:
-        self._quantiles = floats(transformer.quantiles_.T)
-        self._references = floats(transformer.references_)
-        self._is_normal = transformer.output_distribution == "normal"
-        lowest = _BOUND - np.spacing(1)
-        self._ends = ndtri(lowest), ndtri(1 - lowest)
-
-    def apply(self, points: FloatMatrix) -> FloatMatrix:
-        references = self._references
-        for quantiles, row in zip(self._quantiles, points, strict=True):
-            if self._is_normal:
-                is_low, is_high = row - _BOUND < quantiles[0], row + _BOUND > quantiles[-1]
-            else:
-                is_low, is_high = row == quantiles[0], row == quantiles[-1]
-            # From both sides: quantiles may be equal.
-            row[:] = 0.5 * (
-                np.interp(row, quantiles, references)
-                - np.interp(-row, -quantiles[::-1], -references[::-1])
-            )
-            row[is_high] = 1
-            row[is_low] = 0
-            if self._is_normal:
-                row[:] = ndtri(row).clip(*self._ends)
-        return points
-
-
 class _Projection:
     """Coordinates on principal components, as scikit-learn's to rounding, which uses BLAS."""
 
@@ -177,6 +144,5 @@ _STEPS: Mapping[str, tuple[str, _Compile]] = {
     "StandardScaler": ("sklearn.preprocessing", _standard),
     "MinMaxScaler": ("sklearn.preprocessing", _min_max),
     "RobustScaler": ("sklearn.preprocessing", _robust),
-    "QuantileTransformer": ("sklearn.preprocessing", _Quantiles),
     "PCA": ("sklearn.decomposition", _Projection),
 }
