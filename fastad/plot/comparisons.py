@@ -15,7 +15,6 @@ from fastad.benchmarking.operating_points import CriterionName, Discriminability
 from fastad.benchmarking.pairwise_tests.pairs import CRITERIA
 from fastad.errors import InvalidInputError
 from fastad.plot import drawing
-from fastad.plot.roc import SCALES, Scale
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -235,7 +234,6 @@ class DiscriminabilityDisplay(drawing.Display):
         *,
         criterion: CriterionName = "tukey-mean",
         dataset: str | None = None,
-        xscale: Scale = "linear",
         legend: bool = True,
         line_kw: Mapping[str, Any] | None = None,
     ) -> "Self":
@@ -249,8 +247,6 @@ class DiscriminabilityDisplay(drawing.Display):
             Criterion to draw.
         dataset : str, optional
             Name of a data set; by default the mean over all, with each one thin behind it.
-        xscale : {"log", "linear"}, default "linear"
-            Scale of the false positive rate.
         legend : bool, default True
             Whether to draw the legend.
         line_kw : mapping of str, optional
@@ -262,7 +258,6 @@ class DiscriminabilityDisplay(drawing.Display):
             If there is no data set of that name.
         """
         check_choice(criterion, CRITERIA, "criterion")
-        check_choice(xscale, SCALES, "xscale")
         curve, critical, selected = self._curve(criterion, dataset)
         axes = drawing.open_axes(ax)
         result = self.discriminability
@@ -286,9 +281,7 @@ class DiscriminabilityDisplay(drawing.Display):
         mean = max((value for value in (*curve, *critical) if value > 0), default=1.0)
         highest = max((x for values in single for x in values if x > mean), default=mean)
         drawing.set_limits(axes, "y", 0.0, float(min(1.1 * highest, _ROOM * mean)))
-        axes.set(
-            xscale=xscale, xlabel="False positive rate", ylabel=f"{criterion} of {result.measure}"
-        )
+        axes.set(xlabel="False positive rate", ylabel=f"{criterion} of {result.measure}")
         return self._finish(axes, legend="best" if legend else None)
 
     def _mark(self, axes: "Axes", curve: FloatVector, selected: SelectedFpr) -> None:

@@ -12,7 +12,6 @@ from fastad.evaluation.operating_point import OperatingPoint
 from fastad.evaluation.results import DetectorEvaluation
 from fastad.plot import drawing
 from fastad.plot.curves import by_name
-from fastad.plot.roc import SCALES, Scale
 from fastad.uncertainty.rates.group_rates import RateComparison
 
 if TYPE_CHECKING:
@@ -114,21 +113,16 @@ class RateComparisonDisplay(drawing.Display):
             raise InvalidInputError(f"evaluation must have {part}; found none")
         return cls(rates)
 
-    def plot(
-        self, ax: "Axes | None" = None, *, xscale: Scale = "linear", legend: bool = True
-    ) -> "Self":
+    def plot(self, ax: "Axes | None" = None, *, legend: bool = True) -> "Self":
         """Draw rates and intervals; return the display.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default a new figure of pyplot, as high as the names need.
-        xscale : {"linear", "log"}, default "linear"
-            Scale of the rates; a logarithmic axis does not show a rate of 0.
         legend : bool, default True
             Whether to draw the legend, where there are several operating points.
         """
-        check_choice(xscale, SCALES, "xscale")
         first, n = next(iter(self.rates.values())), len(self.rates)
         sign = 1 if first.higher_is_better else -1
         order = np.argsort(sign * first.value, kind="stable")
@@ -149,7 +143,7 @@ class RateComparisonDisplay(drawing.Display):
         axes.set_yticks(rows, names)
         level = intervals_text(first.confidence_level)
         label = f"{_RATES.get(first.noun, 'Rate')}, {level} of all at once"
-        axes.set(ylim=(len(rows) - 0.5, -0.5), xscale=xscale, xlabel=label)
+        axes.set(ylim=(len(rows) - 0.5, -0.5), xlabel=label)
         return self._finish(axes, legend="best" if legend and n > 1 else None)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastad._core.parameters import check_choice, check_type
+from fastad._core.parameters import check_type
 from fastad._core.text_tables import level_text
 from fastad._core.types import ArrayLike, Points, Threshold
 from fastad.detectors.compilation import scorer_of
@@ -14,7 +14,6 @@ from fastad.detectors.scorer import check_columns, check_samples
 from fastad.plot import drawing
 from fastad.plot.curves import CurvesDisplay
 from fastad.plot.folds import name_of_estimator
-from fastad.plot.roc import SCALES, Scale
 from fastad.regions.at_fpr import Volumes, volumes
 from fastad.regions.box import Box, box_of
 from fastad.regions.curve import VolumeCurve, volume_curve
@@ -115,7 +114,6 @@ class VolumeDisplay(drawing.Display):
         self,
         ax: "Axes | None" = None,
         *,
-        xscale: Scale = "log",
         legend: bool = True,
         line_kw: Mapping[str, Any] | None = None,
     ) -> "Self":
@@ -127,14 +125,11 @@ class VolumeDisplay(drawing.Display):
         ----------
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default a new figure of pyplot.
-        xscale : {"log", "linear"}, default "log"
-            Scale of the false positive rate; a logarithmic axis does not show a rate of 0.
         legend : bool, default True
             Whether to draw the legend.
         line_kw : mapping of str, optional
             Properties of the detectors' lines, as ``Axes.plot`` takes them.
         """
-        check_choice(xscale, SCALES, "xscale")
         order = np.argsort(self.volumes.fpr)
         rates = np.array(self.volumes.fpr)[order]
         estimates = {
@@ -154,7 +149,8 @@ class VolumeDisplay(drawing.Display):
             high = np.array([volume.high for volume in estimates[name]])
             label = f"{level_text(estimates[name][0].confidence_level)} intervals"
             drawing.fill_area(axes, (rates, low, high), line, label)
-        axes.set(xscale=xscale, xlabel="False positive rate", ylabel="Volume (fraction of the box)")
+        # A rate of 0 is not shown.
+        axes.set(xscale="log", xlabel="False positive rate", ylabel="Volume (fraction of the box)")
         return self._finish(axes, legend="upper right" if legend else None)
 
 

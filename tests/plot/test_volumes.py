@@ -18,15 +18,14 @@ RATES = [0.2, 0.01, 0.05]
 VOLUMES = fastad.volumes(SCORES, X, np.zeros(400), fpr=RATES, n_draws=4096, rng=0)
 
 
-@pytest.mark.parametrize("xscale", ["log", "linear"])
-def test_lines_are_the_volumes_by_rising_rate(xscale: str) -> None:
-    display = VolumeDisplay(VOLUMES).plot(new_axes(), xscale=xscale)  # type: ignore[arg-type]
+def test_lines_are_the_volumes_by_rising_rate() -> None:
+    display = VolumeDisplay(VOLUMES).plot(new_axes())
     assert list(display.lines_) == ["round", "square"]
     for name, line in display.lines_.items():
         assert x_of(line).tolist() == sorted(RATES)
         values = [VOLUMES[name][f"vol@{rate:g}"].value for rate in sorted(RATES)]
         assert y_of(line).tolist() == values
-    assert display.ax_.get_xscale() == xscale
+    assert display.ax_.get_xscale() == "log"
     assert legend_of(display.ax_) == ["round", "square", "95 % intervals"]
 
 
@@ -59,8 +58,6 @@ def test_a_mere_bound_has_an_interval_and_no_value() -> None:
 def test_what_is_no_table_of_volumes_is_refused() -> None:
     with pytest.raises(TypeError, match=r"volumes must be a fastad\.regions\.Volumes; found dict"):
         VolumeDisplay({"a": 1})  # type: ignore[arg-type]
-    with pytest.raises(fastad.InvalidInputError, match="xscale must be one of"):
-        VolumeDisplay(VOLUMES).plot(new_axes(), xscale="cubic")  # type: ignore[arg-type]
 
 
 # By threshold.
