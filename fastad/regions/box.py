@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.arrays import as_readonly, check_rows
+from fastad._core.arrays import as_readonly, check_rows, refuse_wrong
 from fastad._core.floats import exp
-from fastad._core.frames import as_array, as_matrix
+from fastad._core.frames import as_array
 from fastad._core.parameters import exact_number, short_repr
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, Point
 from fastad._kernels.geometry import draws as kernels
+from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError, InvalidTypeError
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Box:
     def __init__(
         self, low: ArrayLike, high: ArrayLike, *, values: Sequence[ArrayLike | None] | None = None
     ) -> None:
-        lows, highs = _ends(low, "low"), _ends(high, "high")
+        lows, highs = finite_vector(low, "low"), finite_vector(high, "high")
         if lows.shape != highs.shape:
             raise InvalidInputError(
                 f"low and high must be equally long; found {lows.shape[0]} and {highs.shape[0]}",
@@ -86,7 +87,7 @@ class Box:
                 f"{len(listed)}"
             )
         distinct = tuple(
-            None if entry is None else _distinct(entry, f"values[{j}]")
+            None if entry is None else as_readonly(np.unique(finite_vector(entry, f"values[{j}]")))
             for j, entry in enumerate(listed)
         )
         for j, column in enumerate(distinct):
@@ -135,7 +136,7 @@ class Box:
         A constant feature is discrete, with one value. Discrete features contribute the number of
         their values to the volume (Škvára, Pevný and Šmídl 2019, algorithm 1; EvalCurves).
         """
-        samples = _table(X)
+        samples = _rows(X, None)
         threshold = None
         if discrete_threshold is not None:
             threshold = exact_number(discrete_threshold, "discrete_threshold")
@@ -218,11 +219,7 @@ class Box:
         InvalidInputError
             If X has another shape, no rows, or values that are not finite numbers.
         """
-        samples = _table(X)
-        if samples.shape[1] != self.n_features:
-            raise InvalidInputError(
-                f"X must have {self.n_features} features as the box; found {samples.shape[1]}"
-            )
+        samples = _rows(X, self.n_features)
         inside: npt.NDArray[np.bool_] = np.all(
             (samples >= self.low) & (samples <= self.high), axis=1
         )
@@ -258,40 +255,24 @@ def _log_width(low: float, high: float) -> float:
     return math.log(width) if math.isfinite(width) else math.log(high / 2 - low / 2) + math.log(2)
 
 
-def _ends(values: ArrayLike, name: str) -> FloatVector:
-    ends = _finite(as_array(values, name), name, ndim=1)
-    if ends.shape[0] == 0:
-        raise InvalidInputError(f"{name} must contain a number for each feature; found none")
-    return ends
-
-
-def _distinct(values: Any, name: str) -> FloatVector:
-    distinct = np.unique(_finite(as_array(values, name), name, ndim=1))
-    if distinct.shape[0] == 0:
-        raise InvalidInputError(f"{name} must contain at least one value; found none")
-    return as_readonly(distinct)
-
-
-def _table(X: ArrayLike) -> FloatMatrix:
-    samples = _finite(as_matrix(X, "X"), "X", ndim=2)
-    if 0 in samples.shape:
-        raise InvalidInputError(f"X must contain rows and features; found shape {samples.shape}")
+def _rows(X: ArrayLike, n_features: int | None) -> FloatMatrix:
+    samples = check_samples(X, n_features).astype(np.float64)
+    if not samples.shape[0]:
+        raise InvalidInputError(f"X must contain rows; found shape {samples.shape}")
     return samples
 
 
-def _finite(array: npt.NDArray[Any], name: str, *, ndim: int) -> npt.NDArray[np.float64]:
-    if array.ndim != ndim:
-        shape = "one-dimensional" if ndim == 1 else "of shape (n_samples, n_features)"
-        raise InvalidInputError(f"{name} must be {shape}; found shape {array.shape}")
+def finite_vector(values: ArrayLike, name: str) -> FloatVector:
+    """Return a vector of at least one finite number as floats."""
+    array = as_array(values, name)
+    if array.ndim != 1 or not array.size:
+        raise InvalidInputError(
+            f"{name} must be a vector of at least one number; found shape {array.shape}"
+        )
     if array.dtype.kind not in "biuf":
         raise InvalidInputError(f"{name} must contain numbers; found {array.dtype}")
     floats = array.astype(np.float64)
-    if not np.isfinite(floats).all():
-        bad = np.argwhere(~np.isfinite(floats))
-        raise InvalidInputError(
-            f"{name} must contain finite numbers; found {len(bad)} others, the first at "
-            f"{tuple(bad[0].tolist())}"
-        )
+    refuse_wrong(~np.isfinite(floats), floats, name, "contain finite numbers")
     return floats
 
 

@@ -17,9 +17,9 @@ from fastad._core.types import ArrayLike, FloatMatrix, FloatVector
 from fastad._kernels.geometry.draws import scale_to_normal
 from fastad._kernels.geometry.moves import to_round
 from fastad.detectors.scorer import check_samples
-from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.errors import InvalidInputError
 from fastad.regions.algebra import factor_of
-from fastad.regions.box import Box
+from fastad.regions.box import Box, finite_vector
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -71,14 +71,14 @@ class Normal:
 
     def __init__(self, mean: ArrayLike, covariance: ArrayLike) -> None:
         check_rows({"mean": mean, "covariance": covariance})
-        means = _finite(mean, "mean", ndim=1)
-        matrix = _finite(covariance, "covariance", ndim=2)
+        means, matrix = finite_vector(mean, "mean"), as_array(covariance, "covariance")
         d = means.shape[0]
         if matrix.shape != (d, d):
             raise InvalidInputError(
                 f"covariance must have the shape ({d}, {d}) for a mean of {d} features; found "
                 f"{matrix.shape}"
             )
+        matrix = check_samples(matrix, d, "covariance").astype(np.float64)
         scale = np.sqrt(np.abs(np.diag(matrix)))
         if (np.abs(matrix - matrix.T) > _ASYMMETRY * np.outer(scale, scale)).any():
             raise InvalidInputError(
@@ -156,28 +156,3 @@ class Referred(NamedTuple):
     def from_cube(self, points: FloatMatrix) -> None:
         """Replace points of the cube, of shape (n_features, n_points), by those they stand for."""
         scale_to_normal(self.reference.mean, self.reference.factor, points)
-
-
-def check_reference(reference: object) -> Normal:
-    """Check that a reference is one."""
-    if not isinstance(reference, Normal):
-        raise InvalidTypeError(
-            f"reference must be a fastad.regions.Normal; found {type(reference).__name__}"
-        )
-    return reference
-
-
-def _finite(values: ArrayLike, name: str, *, ndim: int) -> FloatMatrix:
-    array = as_array(values, name)
-    if array.ndim != ndim or array.size == 0 or array.dtype.kind not in "biuf":
-        raise InvalidInputError(
-            f"{name} must be {'a vector' if ndim == 1 else 'a matrix'} of numbers; found shape "
-            f"{array.shape} of {array.dtype}"
-        )
-    floats: FloatMatrix = array.astype(np.float64)
-    if not np.isfinite(floats).all():
-        raise InvalidInputError(
-            f"{name} must contain finite numbers; found "
-            f"{np.count_nonzero(~np.isfinite(floats))} others"
-        )
-    return floats

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.parameters import check_each, check_threshold, float_threshold
+from fastad._core.parameters import check_each, check_threshold, check_type, float_threshold
 from fastad._core.progress import Progress, reporting
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
@@ -31,7 +31,7 @@ from fastad.regions.methods import (
     estimate_by,
     on_top_of,
 )
-from fastad.regions.reference import Normal, Referred, check_reference
+from fastad.regions.reference import Normal, Referred
 from fastad.regions.results import VolumeEstimate, rising
 from fastad.regions.scores import BlockScore, Detector, block_score
 
@@ -362,7 +362,8 @@ def volume(
     """
     plan = check_plan(method, n_draws, rtol, data, confidence_level, rng)
     if reference is not None:
-        detector, box, plan = _referred(detector, box, check_reference(reference), plan)
+        check_type(reference, Normal, "reference", "a fastad.regions.Normal")
+        detector, box, plan = _referred(detector, box, reference, plan)
     if box is None:
         raise InvalidInputError("box or reference must be given; found neither")
     box = check_box(box)

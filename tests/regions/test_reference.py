@@ -184,9 +184,9 @@ CONSTANT = np.column_stack([np.random.default_rng(0).normal(size=101), np.full(1
 REFUSALS: dict[str, tuple[Any, str, str]] = {
     "a mean in two dimensions": (lambda: Normal(ONE, ONE), "mean", "must be a vector"),
     "no mean": (lambda: Normal([], ONE), "mean", "must be a vector"),
-    "a mean of strings": (lambda: Normal(np.array(["a"]), ONE), "mean", "must be a vector"),
+    "a mean of strings": (lambda: Normal(np.array(["a"]), ONE), "mean", "contain numbers"),
     "an infinite mean": (lambda: Normal(EDGES[0], ONE), "mean", "finite"),
-    "a vector of variances": (lambda: Normal([0, 0], [1, 1]), "covariance", "must be a matrix"),
+    "a vector of variances": (lambda: Normal([0, 0], [1, 1]), "covariance", "shape (2, 2)"),
     "too many features": (lambda: Normal([0, 0], np.eye(3)), "covariance", "shape (2, 2)"),
     "NaN": (lambda: Normal([0, 0], EDGES[1]), "covariance", "finite"),
     "no symmetry": (lambda: Normal([0, 0], EDGES[2]), "covariance", "symmetric"),
