@@ -22,11 +22,11 @@ from fastad._core.arrays import (
 )
 from fastad._core.buffers import borrow_buffer
 from fastad._core.frames import converted, is_missing, refuse_missing, table_columns
-from fastad._core.parameters import plain_repr, short_repr
+from fastad._core.parameters import check_type, plain_repr, short_repr
 from fastad._core.threads import slices, thread_map
 from fastad._core.types import ArrayLike, BoolVector, CountVector, Label, LabelVector, ScoreVector
 from fastad._kernels.ordering import keys
-from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.errors import InvalidInputError
 
 # Sums of whole weights stay below this, so that their sums and differences fit into int64.
 _LARGEST_TOTAL = 2**62
@@ -217,10 +217,7 @@ def _count_labels(labels: npt.NDArray[Any], values: LabelVector) -> tuple[int, i
 
 def _is_positive(labels: npt.NDArray[Any], pos_label: Label) -> npt.NDArray[np.bool_]:
     """Select the anomalies by their label; all other rows must carry one and the same label."""
-    if not isinstance(pos_label, bool | int | float | str | bytes | np.generic):
-        raise InvalidTypeError(
-            f"pos_label must be a single label; found {type(pos_label).__name__}"
-        )
+    check_type(pos_label, (bool, int, float, str, bytes, np.generic), "pos_label", "a single label")
     positive = _equal(labels, pos_label, pos_label)
     others = labels[~positive]
     if others.shape[0]:
