@@ -13,6 +13,7 @@ from fastad._core.parameters import (
     check_column_names,
     check_count,
     check_seed,
+    check_type,
     refuse_given,
     short_repr,
 )
@@ -259,10 +260,7 @@ def read_policy(policy: str | os.PathLike[str] | Mapping[str, Any] | Policy) -> 
         return policy
     if isinstance(policy, Mapping):
         return _policy_of(policy)
-    if not isinstance(policy, str | os.PathLike):
-        raise InvalidTypeError(
-            f"policy must be a path, a mapping or a Policy; found {type(policy).__name__}"
-        )
+    check_type(policy, (str, os.PathLike), "policy", "a path, a mapping or a Policy")
     values = read_toml(Path(policy))
     try:
         return _policy_of(values)
