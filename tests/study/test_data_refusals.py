@@ -255,7 +255,8 @@ def test_missing_libraries_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match=r"a \.csv file needs pyarrow: pip .*'\.\[df\]'"):
         find(tmp_path)
-    monkeypatch.setitem(sys.modules, "sklearn", None)
+    for name in ("sklearn", "sklearn.datasets"):
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingExtraError, match=r"data.bundled needs scikit-learn"):
         find_problems(DataSelection(bundled=True), folder=tmp_path, seed=0)
 
