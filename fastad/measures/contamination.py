@@ -203,12 +203,14 @@ def refuse_unidentified(
 
     Beside x (1 - pi) m normals, h = pi m TPR hidden anomalies are flagged, a binomial number, and
     h itself is known to pi m times the standard error of the TPR. Where the normals are fewer than
-    two standard deviations of it, the data do not tell the FPR from 0.
+    two standard deviations of it, the data do not tell the FPR from 0. Real weights, which have no
+    unit, count as many samples as there are rows.
     """
     fpr = parameters.get("fpr", parameters.get("min_fpr"))
     if not isinstance(counts, ContaminatedCounts) or fpr is None or not 0 < fpr < 1:
         return
-    n, m = float(counts.n_anomalies), float(counts.n_normals)
+    unit = float(counts.total) / counts.n_points if counts.weighting == "real" else 1.0
+    n, m = float(counts.n_anomalies) / unit, float(counts.n_normals) / unit
     rising = counts.corners()
     point = last_within(rising.fps, fpr * Fraction(rising.n_normals))
     tpr = float(rising.tps[point]) / float(rising.n_anomalies)

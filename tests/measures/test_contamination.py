@@ -444,6 +444,24 @@ def test_where_it_begins_is_two_standard_deviations_of_the_hidden() -> None:
     refuse_unidentified(counts, measure, {"fpr": Fraction(lowest * 0.99)})
 
 
+def test_where_it_begins_does_not_depend_on_the_unit_of_weights() -> None:
+    rng = np.random.default_rng(2)
+    y = np.repeat([1, 0], [500, 20_000])
+    s = rng.normal(size=20_500) + 3 * np.r_[np.ones(500), rng.random(20_000) < 0.05]
+
+    def reasons(weights: Any) -> dict[str, str]:
+        rates = [0.0005, 0.001, 0.02]
+        table = fastad.evaluate(
+            y, s, contamination=0.05, measures="tpr_at_fpr", fpr=rates, sample_weight=weights
+        )
+        return dict(table["score"].undefined)
+
+    expected = reasons(None)
+    assert list(expected) == ["tpr@0.0005", "tpr@0.001"]
+    for unit in (1e-3, 0.5, 1000.5):
+        assert reasons(np.full(len(y), unit)) == expected
+
+
 # Declarations.
 
 
