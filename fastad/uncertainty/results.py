@@ -3,6 +3,7 @@
 No SciPy is needed here, so that evaluations can name them without loading it.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ParamSpec, TypeVar
@@ -149,7 +150,8 @@ class Interval(Record):
     @property
     def reliability_note(self) -> str | None:
         """Reason why the interval is unreliable, or None."""
-        if self.low == self.high:
+        # Replicates of equal values differ by rounding.
+        if math.isclose(self.low, self.high, rel_tol=1e-12):
             return NO_WIDTH
         if self.sampling is not None and self.sampling.reliability_note is not None:
             return self.sampling.reliability_note

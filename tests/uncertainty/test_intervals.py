@@ -521,6 +521,14 @@ def test_an_interval_without_variance_is_its_value() -> None:
     assert result.low == result.value == result.high
 
 
+def test_a_width_of_rounding_is_none() -> None:
+    y = np.repeat([1, 0], [60, 340])
+    s = np.random.default_rng(0).random(400) + y
+    with pytest.warns(fastad.errors.LowCoverageWarning, match="variance is zero"):
+        result = fastad.interval(y, s, measure="rie@20", method="bootstrap", n_resamples=200, rng=0)
+    assert result.low < result.high
+
+
 @pytest.mark.parametrize("rate", sorted(set(RATES) - set(TRIALS)))
 def test_where_coverage_is_not_known_there_is_a_warning(rate: str) -> None:
     with pytest.warns(fastad.errors.LowCoverageWarning, match="is not known"):
