@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -184,6 +185,24 @@ def test_whole_weights_repeat_rows_of_a_cluster() -> None:
         expected = fastad.interval(Y[rows], S[rows], clusters=CLUSTERS[rows], **options)
         assert result.low == pytest.approx(expected.low, rel=1e-12)
         assert result.high == pytest.approx(expected.high, rel=1e-12)
+        assert result.sampling is not None
+        assert expected.sampling is not None
+        effects = result.sampling.design_effect, expected.sampling.design_effect
+        assert effects[0] == pytest.approx(effects[1], rel=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:.*fewer than 5 beyond the operating point")
+@pytest.mark.parametrize("measure", ["auc@0.02", "tpr@0.05"])
+def test_whole_weights_repeat_rows_of_a_comparison_in_clusters(measure: str) -> None:
+    w = RNG.integers(0, 6, N)
+    rows = np.repeat(np.arange(N), w)
+    options: dict[str, Any] = {"measure": measure, "rng": 0, "n_resamples": 200}
+    b = S + RNG.normal(size=N)
+    for compared in (fastad.compare, partial(fastad.uncertainty.noninferiority, margin=0.1)):
+        result = compared(Y, S, b, sample_weight=w, clusters=CLUSTERS, **options)
+        expected = compared(Y[rows], S[rows], b[rows], clusters=CLUSTERS[rows], **options)
+        for name in ("low", "high", "p_value"):
+            assert getattr(result, name) == pytest.approx(getattr(expected, name), rel=1e-9)
 
 
 @pytest.mark.parametrize("method", ["delong", "bootstrap", "permutation"])

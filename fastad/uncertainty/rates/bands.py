@@ -367,8 +367,8 @@ def count_with_ranks(
     need_both(sample.counts, "a band")
     sample.refuse("a band")
     ranks, n_equal = [], []
-    for label, of_class in ((1, sample.counts.tps), (0, sample.counts.fps)):
-        n = int(np.count_nonzero(sample.labels == label))
+    classes = (1, sample.counts.tps), (0, sample.counts.fps)
+    for (label, of_class), n in zip(classes, sample.n_rows, strict=True):
         rates = doubled_up_to_half(min(_FEWEST_BEYOND / n, 0.5))
         size = effective_size(
             sample,

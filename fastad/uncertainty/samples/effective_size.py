@@ -50,8 +50,7 @@ def effective_size(
     are estimated too low.
     """
     member = sample.labels == label
-    of_class = sample.weights[member]
-    n = float(of_class.sum()) if of_class.dtype.kind == "i" else float(of_class.shape[0])
+    n = float(sample.n_rows[1 - label])
     position = np.empty(sample.labels.shape[0], np.int64)
     position[sample.rows] = np.repeat(np.arange(sample.ends.shape[0] - 1), np.diff(sample.ends))
     n_units = float(np.unique(sample.units[member]).shape[0])

@@ -194,12 +194,17 @@ class DesignedSample:
         return {label: 1 + float(df_of_sizes(each)) for label, each in sizes.items()}
 
     @property
+    def n_rows(self) -> tuple[int, int]:
+        """Numbers of rows, repeated by integer weights, that are anomalies and normals."""
+        if self.weights.dtype.kind == "i":
+            return int(self.counts.n_anomalies), int(self.counts.n_normals)
+        n_anomalies = int(np.count_nonzero(self.labels))
+        return n_anomalies, self.labels.shape[0] - n_anomalies
+
+    @property
     def class_sizes(self) -> tuple[float, float]:
         """Numbers of rows, or of rows of equal weight, that are anomalies and normals."""
-        if self.kind == "weights":
-            return self.deciding_sizes
-        n_anomalies = float(np.count_nonzero(self.labels))
-        return n_anomalies, self.labels.shape[0] - n_anomalies
+        return self.deciding_sizes if self.kind == "weights" else self.n_rows
 
     @property
     def deciding_sizes(self) -> tuple[float, float]:
@@ -335,12 +340,11 @@ class DesignedSample:
             # Squared deviations by samples of weight 1.
             squares = (contributions[mask] * total) ** 2 / self.weights[mask]
             independent.append(float(squares.sum()) / total)
-        n_rows = [int(np.count_nonzero(self.labels == label)) for label in (1, 0)]
-        variance = sum(s / max(n - 1, 1) for s, n in zip(independent, n_rows, strict=True))
+        variance = sum(s / max(n - 1, 1) for s, n in zip(independent, self.n_rows, strict=True))
         effective = [
             min(s / v, float(n)) if v > 0 else float(n)
             for s, v, n in zip(
-                independent, (variances.anomalies, variances.normals), n_rows, strict=True
+                independent, (variances.anomalies, variances.normals), self.n_rows, strict=True
             )
         ]
         return SamplingEffect(
