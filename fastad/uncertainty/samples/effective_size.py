@@ -118,7 +118,9 @@ def _beyond(
     fraction = np.cumsum(weights[member][order]) / weights[member].sum()
     beyond = []
     for rate in rates:
-        cut = sorted_depth[min(int(np.searchsorted(fraction, rate)), fraction.shape[0] - 1)]
+        # Sums of real weights may fall short of a rate by rounding.
+        first = int(np.searchsorted(fraction, rate * (1 - 1e-12)))
+        cut = sorted_depth[min(first, fraction.shape[0] - 1)]
         reached = int(np.searchsorted(sorted_depth, cut, side="right"))
         # A tie of all rows leaves no rate to vary.
         if reached < fraction.shape[0]:
