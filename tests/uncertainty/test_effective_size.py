@@ -104,15 +104,20 @@ def test_whole_weights_repeat_rows(design: dict[str, Any]) -> None:
     assert (weighted.n_samples, weighted.n_exceeding) == (repeated.n_samples, repeated.n_exceeding)
 
 
-def test_equal_weights_of_any_size_are_none() -> None:
-    """Sums of them that fall short of the rate of 20 rows took design effects at another rate."""
-    scores, clusters = RNG.normal(size=N) + Y, RNG.integers(0, 600, N)
-    for design in ({"clusters": clusters}, {"blocks": 3}):
-        expected = roc_band(Y, scores, fpr=[0.1, 0.5], **design)
-        for weight in (0.3, 300.15, 0.7, 1e-3):
-            result = roc_band(Y, scores, fpr=[0.1, 0.5], sample_weight=np.full(N, weight), **design)
-            np.testing.assert_allclose(result.low, expected.low, rtol=1e-9)
-            np.testing.assert_allclose(result.high, expected.high, rtol=1e-9)
+@pytest.mark.filterwarnings("ignore:with .* of equal size")
+@pytest.mark.parametrize("n", [120, 1200])
+def test_equal_weights_of_any_size_are_none(n: int) -> None:
+    """Sums of them that miss a rate or a rank by rounding are at the next one."""
+    rng = np.random.default_rng(0)
+    y = rng.random(n) < 0.1
+    scores = rng.normal(size=n) + y
+    for design in ({"clusters": rng.integers(0, n // 4, n)}, {"blocks": 3}):
+        for function in (roc_band, precision_recall_band):
+            expected = function(y, scores, **design)
+            for weight in (0.3, 300.15):
+                result = function(y, scores, sample_weight=np.full(n, weight), **design)
+                np.testing.assert_allclose(result.low, expected.low, rtol=1e-9)
+                np.testing.assert_allclose(result.high, expected.high, rtol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore:with .* (blocks|clusters) of equal size")

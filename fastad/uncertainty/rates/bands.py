@@ -380,7 +380,8 @@ def count_with_ranks(
             tail=float(1 - level) / 4,
         )
         n_equal.append(size.n_equal)
-        ranks.append(of_class / of_class[-1] * max(1, math.floor(size.n_effective)))
+        # Rounded: a rank that a sum of weights misses by its last digit is another one.
+        ranks.append(np.round(of_class / of_class[-1] * max(1, math.floor(size.n_effective)), 9))
     warn_of_few(sample, min(n_equal), "a band")
     return sample.counts, EffectiveRanks(*ranks)
 
