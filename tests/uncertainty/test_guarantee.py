@@ -153,6 +153,18 @@ def test_invalid_scores_are_named(scores: Any) -> None:
         fastad.threshold_with_guarantee(scores, fpr=0.05)
 
 
+def test_the_score_of_a_row_of_weight_0_may_be_nan() -> None:
+    scores = np.arange(100.0)
+    scores[7] = np.nan
+    weights = np.arange(100) != 7
+    assert fastad.threshold_with_guarantee(scores, fpr=0.05, sample_weight=weights) == (
+        fastad.threshold_with_guarantee(scores[weights], fpr=0.05)
+    )
+    scores[[3, 9]] = np.nan
+    with pytest.raises(InvalidInputError, match="found 2, the first at index 3"):
+        fastad.threshold_with_guarantee(scores, fpr=0.05, sample_weight=weights)
+
+
 def test_a_rare_tail_of_large_weights_is_allowed_for() -> None:
     """The rate held in 90 % where 95 % were asked for."""
     rng, n_tried, n_held = np.random.default_rng(0), 300, 0

@@ -157,19 +157,19 @@ def threshold_with_guarantee(
     """
     rate, alpha = _check(fpr, tpr, confidence_level)
     scores = real_vector(y_score, "y_score")
-    if scores.dtype.kind == "f" and np.isnan(scores).any():
-        refuse_nan(scores, "y_score", None)
     rows = RowIndex(scores.shape[0])
     rows.check(y_score, "y_score")
     labels = check_labels(np.zeros(scores.shape[0], np.int64), sample_weight=sample_weight)
     rows.check(sample_weight, "sample_weight")
     design = check_design(clusters, blocks, replace(labels, row_index=rows))
-    if labels.weights is not None or not design.is_independent:
-        scores = scores if labels.rows is None else scores[labels.rows]
-        if needs_design(design, labels):
-            return _of_design(scores, labels, design, rate, alpha, is_fpr=tpr is None)
-        if labels.weights is not None:
-            scores = np.repeat(scores, labels.weights)
+    if labels.rows is not None:
+        scores = scores[labels.rows]
+    if scores.dtype.kind == "f" and np.isnan(scores).any():
+        refuse_nan(scores, "y_score", labels.rows)
+    if needs_design(design, labels):
+        return _of_design(scores, labels, design, rate, alpha, is_fpr=tpr is None)
+    if labels.weights is not None:
+        scores = np.repeat(scores, labels.weights)
     n_samples = scores.shape[0]
     rank = guaranteed_rank(n_samples, rate, alpha)
     if rank == 0:
