@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from itertools import pairwise
 from typing import Any
 
 import numba
@@ -20,6 +21,7 @@ from fastad.regions.splitting.levels import Splitting
 from fastad.regions.splitting.moves import Shape
 from fastad.regions.splitting.particles import Particles
 from fastad.regions.splitting.pilots import Draws, draw
+from fastad.regions.splitting.restarts import Cells
 from tests.support.rare import SHAPES
 from tests.support.splitting import cube_of, largest, of
 
@@ -96,13 +98,70 @@ def test_bridges_are_unbiased_and_err_as_they_say(part: float, independent: floa
         particles = np.where(rng.random(400) < 0.5, particles, 1 - particles)
         drawn = draw(cube, mixture, 0.1, 600, rng, nothing)
         of_particles = drawn.mixture.log_density(particles)
-        log, variance, covered = bridges._bridge(drawn, of_particles, independent)
+        log, moments, covered = bridges._bridge(drawn, of_particles, independent)
         assert covered == pytest.approx(1 - part, abs=0.15)
         logs.append(log)
-        variances.append(variance)
+        variances.append(moments.variance)
     error = float(np.std(logs))
     assert abs(float(np.mean(logs)) - truth) < 4 * error / math.sqrt(100) + error**2
     assert 0.8 < error / math.sqrt(float(np.mean(variances))) < 1.25
+
+
+def test_the_variance_of_a_mean_is_estimated_with_its_own_variance() -> None:
+    """Of numbers of which a third are zero, and others vary."""
+    rng = np.random.default_rng(0)
+    n, true, moments = 400, [], []
+    for _ in range(2000):
+        logs = rng.normal(0, 0.7, rng.binomial(n, 2 / 3))
+        true.append(math.log(float(np.exp(logs).sum()) / n))
+        moments.append(bridges._moments(logs, n))
+    variances, of_variances = np.array(moments).T
+    assert variances.mean() == pytest.approx(float(np.var(true)), rel=0.1)
+    assert of_variances.mean() == pytest.approx(float(variances.var()), rel=0.25)
+    assert bridges._moments(np.zeros(50), 50) == pytest.approx((0.0, 0.0), abs=1e-12)
+
+
+def test_a_region_of_two_cells_has_the_variance_of_one() -> None:
+    """More draws in one cell are fewer in the other: the cells' errors are not independent."""
+    rng = np.random.default_rng(0)
+    fitted = uniform(rng, 500, 0, 0.1)
+    fitted = np.concatenate([fitted, 1 - fitted], axis=1)
+    drawn = draw(cube_of(in_two_cubes), start(fitted, [0] * 3, rng), 0.1, 5000, rng, nothing)
+    particles = fitted[:, ::5]
+    variances = []
+    for labels in (np.zeros(1000, np.int64), (fitted[0] > 0.5).astype(np.int64)):
+        cells = Cells(fitted, labels)
+        own = cells.of(particles)
+        near = [bridges._Near(particles[:, own == k], 1.0, 1.0) for k in range(cells.n)]
+        bridged = bridges._bridge_cells(drawn, cells, near)
+        assert bridged is not None
+        variances.append(bridged[1][0, 0])
+    assert variances[1] == pytest.approx(variances[0], rel=0.05)
+
+
+def test_positions_of_chains_count_as_they_are_akin() -> None:
+    rng = np.random.default_rng(0)
+    kept, n_chains = 0.9, 2
+    series = rng.normal(size=(4000, n_chains, 3))
+    for before, after in pairwise(series):
+        after *= math.sqrt(1 - kept**2)
+        after += kept * before
+    positions = 0.5 + 0.02 * series.reshape(-1, 3).T
+    mixture = start(positions[:, ::50], [0] * 3, rng)
+    near = bridges._akin(positions, n_chains, mixture)
+    assert near.independent == pytest.approx((1 - kept) / (1 + kept), rel=0.25)
+    # Of the logarithm of the density, a square, the correlation is the square of it.
+    assert near.inflation == pytest.approx((1 + kept**2) / (1 - kept**2), rel=0.35)
+    assert bridges._akin(positions[:, :2], n_chains, mixture)[1:] == (1.0, 1.0)
+
+
+def test_the_slowest_coordinate_is_found_without_its_excess_by_chance() -> None:
+    rng = np.random.default_rng(0)
+    n_pairs, found = 250, []
+    for kept in (np.full(20, 0.5), np.array([0.9] + [0.1] * 9), np.array([0.8])):
+        error = (1 - kept**2) * rng.normal(size=(200, kept.shape[0])) / math.sqrt(n_pairs)
+        found.append(np.mean([bridges._slowest(kept + one, n_pairs) for one in error]))
+    assert found == pytest.approx([0.5, 0.9, 0.8], abs=0.03)
 
 
 def test_a_density_of_another_place_is_refused() -> None:

@@ -108,16 +108,19 @@ def test_cells_sum_to_the_region_whatever_their_shares_of_points() -> None:
     cells = Cells(both, np.repeat([0, 1], 300))
     logs = []
     for _ in range(30):
-        own = bridges._by_cell(cube, cells, 0.1 * rng.random((3, 200)), 0.2, 500, rng)
-        assert [len(part) for part in own] == [3, 3]
-        assert np.array_equal(cells.of(own[1]), np.ones(own[1].shape[1]))
+        places = bridges._Near(0.1 * rng.random((3, 200)), 1.0, 1.0)
+        own = bridges._by_cell(cube, cells, places, mixture, 0.2, 500, rng)
+        assert np.array_equal(own[0].points, places.points)
+        assert np.array_equal(cells.of(own[1].points), np.ones(own[1].points.shape[1]))
+        assert own[1].independent < 0.5
         drawn = draw(cube, mixture, 0.2, 1000, rng, lambda: None)
         bridged = bridges._bridge_cells(drawn, cells, own)
         assert bridged is not None
         logs.append(bridged[0][0])
     assert abs(float(np.mean(logs)) - truth) < 4 * float(np.std(logs)) / math.sqrt(30) + 0.01
     assert np.std(logs) < 0.15
-    assert bridges._bridge_cells(drawn, cells, [own[0], own[1][:, :0]]) is None
+    empty = own[1]._replace(points=own[1].points[:, :0])
+    assert bridges._bridge_cells(drawn, cells, [own[0], empty]) is None
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import json
 import math
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numba
@@ -15,6 +16,7 @@ import fastad
 from fastad import Box, InvalidInputError, volume
 from fastad.errors import InsufficientMixingWarning
 from fastad.regions.scores import Cube, block_score
+from fastad.regions.splitting.bridge import Bridge
 from fastad.regions.splitting.estimation import estimates_of, log_fractions
 from fastad.regions.splitting.particles import Particles
 from fastad.regions.splitting.repeats import SplittingRun
@@ -213,6 +215,28 @@ def test_intervals_are_those_of_a_log_normal_mean(
     assert (zou > cox) == by_zou
     assert result.log_high == pytest.approx(centre + max(cox, zou))
     assert result.log_low == pytest.approx(centre - cox)
+
+
+@pytest.mark.parametrize(("ratio", "df"), [(0.5, 1000.0), (1.2, 1000.0), (1.2, 5.0), (4.0, 1000.0)])
+def test_intervals_by_bridges_have_the_degrees_of_freedom_of_their_variance(
+    ratio: float, df: float
+) -> None:
+    """Where repeats differ by more than chance explains, both variances count alike."""
+    level, variance, n_independent = 0.9, 1e-4, 200.0
+    logs = np.linspace(-1, 1, 8)
+    logs *= math.sqrt(ratio * variance / float(logs.var(ddof=1)))
+    bridge = Bridge(0.5, -20 + logs, variance, df, n_independent, 0.0)
+    run = replace(repeats_of([-20.0] * 8), bridge=bridge)
+    result = estimates_of(run, [0.5], level, 10_000)[0]
+    together, of_mean = 7 + df, max((7 * ratio + df) / (7 + df), 1.0)
+    if ratio == 4:
+        together, of_mean = 14, (ratio + 1) / 2
+    half = float(stats.t.ppf((1 + level) / 2, together)) * math.sqrt(of_mean * variance / 8)
+    assert result.log_value - result.log_low == pytest.approx(half, rel=1e-3)
+    # None of so many places is in such a part with the probability of an end.
+    missed = math.log(2 / (1 - level)) / n_independent
+    assert result.log_high - result.log_value == pytest.approx(half + missed, rel=1e-2)
+    assert "than half of the upper end is for a part of 0.015" in result.reason
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.special import chdtrc, chdtri, stdtrit
+from scipy.special import chdtrc, chdtri, fdtrc, stdtrit
 
 from fastad._core.floats import exp
 from fastad._core.text_tables import format_p
@@ -23,8 +23,9 @@ First: TypeAlias = tuple[int, IntVector]
 # reason to warn.
 _SUSPICIOUS = 1e-3
 _TOLERATED = 2.0
-# Weight of the variance of independent points beside the scatter's, for bridges.
-_PRIOR = 1.0
+# For bridges whose repeats differ by more than independent points do: the weight of the variance of
+# such points beside the scatter's, and the p-value of that difference.
+_PRIOR, _DIFFERENT = 1.0, 0.05
 # Correlations with the beginning that are warned of.
 _CORRELATED = 0.9
 
@@ -130,16 +131,23 @@ def _estimate_at(
     if error_of_draws < scatter.least_error:
         fields["reason"] = "by uniform draws, which err less than particles"
         return by_draws()
+    allowance = ""
     if isinstance(run.bridge, Bridge):
-        upper += run.bridge.missed
         by = "by bridges"
         if threshold > run.bridge.threshold:
             by = f"by levels, and bridges from threshold {run.bridge.threshold:.6g} on"
         if run.bridge.excess > 0:
             by += ", of draws alone, as these show more of the region than particles do"
+        missed = run.bridge.missed(level)
+        if missed > upper:
+            allowance = (
+                f"; more than half of the upper end is for a part of {missed:.2g} of the region "
+                "that particles may have missed"
+            )
+        upper += missed
     else:
         by = f"by levels without a bridge, as {run.bridge}"
-    fields["reason"] = f"{by}; {_condition(repeats, level)}"
+    fields["reason"] = f"{by}; {_condition(repeats, level)}{allowance}"
     ess = -math.expm1(log_value) / error**2 if error else math.inf
     return _estimate(log_value, error, (log_value - half, log_value + upper), fields, ess)
 
@@ -186,7 +194,12 @@ class _Scatter(NamedTuple):
             prior = _PRIOR * min(float(parts.mean()), 1.0)
         independent = float(np.mean(sizes * variances))
         highest = float(logs.max())
-        return cls(len(repeats), n_particles, mean, highest, squares, independent, prior)
+        scatter = cls(len(repeats), n_particles, mean, highest, squares, independent, prior)
+        if isinstance(bridge, Bridge) and threshold <= bridge.threshold:
+            df = len(repeats) - 1
+            if fdtrc(df, bridge.df, scatter.ratio() / df) >= _DIFFERENT:
+                return scatter._replace(prior=bridge.df / df)
+        return scatter
 
     @property
     def df(self) -> float:
@@ -198,8 +211,8 @@ class _Scatter(NamedTuple):
 
         The distances are that of the interval's lower end, and that of the upper one.
         """
-        # Variances are in inverse proportion to the particles. A mean of both, as in moderated
-        # t tests (Smyth 2004).
+        # Variances are in inverse proportion to the particles. A mean of both by their degrees of
+        # freedom, as in moderated t tests (Smyth 2004).
         each = self.squares / (self.n_repeats - 1) + self.prior * self.independent
         each = max(each / (1 + self.prior), self.independent)
         shift = self.n_repeats * each / (2 * self.n_particles)
