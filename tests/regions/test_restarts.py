@@ -43,7 +43,7 @@ def test_short_descents_from_the_lowest_draws_do_not_stand_for_all(n_calls: int)
     for seed in range(10):
         cube = cube_of(ball, 10)
         descend(cube, 0.25, None, n_calls, np.random.default_rng(seed))
-        assert 0.75 * n_calls <= cube.n_scored <= 1.4 * n_calls
+        assert 0.6 * n_calls <= cube.n_scored <= 1.4 * n_calls
 
 
 def test_points_come_down_and_are_uniform_below() -> None:
@@ -65,7 +65,7 @@ def test_single_draws_and_data_find_both_parts() -> None:
     rng = np.random.default_rng(0)
     cube = cube_of(in_two_cubes, 4)
     result, drawn = descend(cube, 0.05, None, 20_000, rng)
-    assert drawn.shape == (15_000,)
+    assert drawn.shape == (10_000,)
     assert (np.diff(drawn) >= 0).all()
     # Below s lies a power of s, of which the smaller cube adds a sixteenth.
     assert np.mean(drawn < 0.5) == pytest.approx(0.5**4 * (1 + 1 / 16), rel=0.15)

@@ -14,18 +14,13 @@ from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad.regions.algebra import normal_numbers, squared_distances
 from fastad.regions.scores import Cube
 
-# Descent steps: a base number plus this many per feature.
-_STEPS, _STEPS_PER_FEATURE = 50, 15
+# Steps of a descent at most: this many for each feature, and for one more.
+_STEPS = 20
 # Part of the calls at hand that independent walks take: descents from single draws; walks in
 # components of the region, by each half of the repeats; walks in cells without a particle. With
 # half the walks in components the fit to two balls of 50 features was refused for 2 of 5 seeds; now
 # for 0 of 8.
 WALKS_PART = 0.1
-# Part of the descents' calls that are draws; half of the descents begin at the lowest of them.
-_DRAWN_PART = 0.75
-# Starts of a later round, at least, as a part of the first round's: a step of few points takes as
-# long as a step of many. Two rounds in place of tens halve the time of splitting with a fast score.
-_LEAST_STARTS_PART = 1 / 16
 MOST_DATA = 500
 _FIRST_LENGTH, _LONGEST, _SHORTEST = 0.1, 0.5, 1e-9
 # Acceptance rate of the best step length, about one in five (Rechenberg 1973).
@@ -139,21 +134,21 @@ def descend(
         some = np.ascontiguousarray(thin(data, MOST_DATA))
         inside.append(some[:, cube.scores(some) < threshold])
     end = cube.n_scored + n_calls
-    draws = rng.random((cube.n_features, int(_DRAWN_PART * n_calls)))
+    # Half of the calls are draws, and half of the descents begin at the lowest of them.
+    draws = rng.random((cube.n_features, n_calls // 2))
     scores = cube.scores(draws)
-    n_steps = _STEPS + _STEPS_PER_FEATURE * cube.n_features
+    n_steps = _STEPS * (cube.n_features + 1)
     # Alternately one of the lowest and one of all.
     lowest = np.argsort(scores, kind="stable")
     order = np.stack([lowest, rng.permutation(lowest)], axis=1).ravel()
-    begin, n_first, before = 0, 0, cube.n_scored
-    while cube.n_scored < end and begin < order.shape[0]:
+    begin, before = 0, cube.n_scored
+    # A step of few points takes as long as a step of many: in few rounds splitting with a fast score
+    # takes half the time that it takes in tens.
+    for _ in range(3):
         # Most come down in fewer steps than they may take, and the first ones, which begin at the
         # lowest draws, in fewer than most.
         each = (cube.n_scored - before + n_steps) / (begin + 1)
-        n_starts = int((end - cube.n_scored) / max(each, 1.0))
-        if n_starts < max(_LEAST_STARTS_PART * n_first, 1):
-            break
-        n_first = n_first or n_starts
+        n_starts = max(int((end - cube.n_scored) / max(each, 1.0)), 0)
         chosen = order[begin : begin + n_starts]
         walk = random_walk(cube, draws[:, chosen], scores[chosen], threshold, n_steps, 0, rng)
         inside.append(walk.points[:, walk.scores < threshold])
