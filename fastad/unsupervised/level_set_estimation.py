@@ -22,7 +22,7 @@ from fastad.regions.scores import BlockScore, Cube, Detector, block_score, into_
 from fastad.regions.splitting.diagnostics import warn_of_mixing
 from fastad.regions.splitting.estimation import log_fractions, mixing_problems
 from fastad.regions.splitting.repeats import split
-from fastad.regions.splitting.restarts import MOST_DATA, thin
+from fastad.regions.splitting.restarts import MOST_COMPARED, thin
 from fastad.regions.uniform import Draws
 from fastad.unsupervised.counted import level_sets_of_scores
 from fastad.unsupervised.levels import LevelSets, check_extent
@@ -275,7 +275,7 @@ class LevelSetEstimator:
                 fractions: FloatMatrix = np.log(counts / size)
             return fractions
         lowest = float(above[0])
-        points = into_cube(self.box, thin(samples.T, MOST_DATA).T, self._rng)
+        points = into_cube(self.box, thin(samples.T, MOST_COMPARED).T, self._rng)
         run = split(cube, lowest, options.budget(), self._rng, options.progress, points, curve=True)
         self.mixing_problems = mixing_problems(run, lowest, float(above[-1]))
         return log_fractions(run, above)

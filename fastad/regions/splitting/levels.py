@@ -19,6 +19,7 @@ from fastad.regions.scores import Cube
 from fastad.regions.splitting.diagnostics import correlation, rank_deviation, ranks_among
 from fastad.regions.splitting.moves import Shape, Tally, Tuning, Walkers
 from fastad.regions.splitting.particles import Loss, Particles
+from fastad.regions.splitting.restarts import MOST_COMPARED
 
 # Particles that a thread moves together.
 _AT_ONCE = 2048
@@ -30,8 +31,6 @@ SWEEPS = 3
 _FORGOTTEN = 0.25
 # Turns of moves below the target, each with the shape that the last one has shown.
 TURNS = 4
-# Particles of each repeat that these checks read.
-_WATCHED = 128
 
 
 class Splitting:
@@ -219,8 +218,10 @@ class _View(NamedTuple):
     @classmethod
     def of(cls, watched: Sequence[tuple[Walkers, Loss]]) -> "_View":
         """Look at the first ones of each repeat."""
-        ranks = [ranks_among(loss.rising, walkers.scores[:_WATCHED]) for walkers, loss in watched]
-        coordinates = [walkers.rounded[:, :_WATCHED] for walkers, _ in watched]
+        ranks = [
+            ranks_among(loss.rising, walkers.scores[:MOST_COMPARED]) for walkers, loss in watched
+        ]
+        coordinates = [walkers.rounded[:, :MOST_COMPARED] for walkers, _ in watched]
         return cls(np.concatenate(ranks), np.concatenate(coordinates, axis=1))
 
     def still(self, began: "_View") -> float:

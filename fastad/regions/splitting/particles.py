@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
+from fastad.regions.splitting.restarts import MOST_COMPARED
 
-# Particles of a repeat that a shape is estimated from: a base number plus this many per feature.
-_SHAPED, _SHAPED_EACH = 256, 8
 # Moves of tied particles of one ancestor before they are taken to be on a plateau.
 _PARTINGS = 20
 
@@ -89,7 +88,7 @@ class Particles:
         self.log_fractions.append(self.log_fractions[-1] + math.log(n_kept / n))
         stays = self.scores < level
         loss = Loss(float(level), rising[:n_kept], np.flatnonzero(stays), np.flatnonzero(~stays))
-        step = -(-n_kept // (_SHAPED + _SHAPED_EACH * self.points.shape[0]))
+        step = -(-n_kept // MOST_COMPARED)
         self.survivors = np.ascontiguousarray(self.points[:, loss.survivors[::step]])
         return loss
 

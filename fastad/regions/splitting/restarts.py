@@ -21,7 +21,6 @@ _STEPS = 20
 # half the walks in components the fit to two balls of 50 features was refused for 2 of 5 seeds; now
 # for 0 of 8.
 WALKS_PART = 0.1
-MOST_DATA = 500
 _FIRST_LENGTH, _LONGEST, _SHORTEST = 0.1, 0.5, 1e-9
 # Acceptance rate of the best step length, about one in five (Rechenberg 1973).
 _ACCEPTANCE = 0.2
@@ -32,8 +31,10 @@ _TUNING_PART = 0.25
 _ISOLATION = 6.0
 # Quantile of the nearest-neighbour distances that components are separated by.
 _NEAREST_QUANTILE = 0.9
-# Points whose distances are compared, at most; and points of each cell.
-MOST_COMPARED, _MOST_OF_CELL = 1000, 50
+# Points that stand for more of them: in comparisons, of data, and for the shape of a level.
+MOST_COMPARED = 500
+# Points of each cell.
+_MOST_OF_CELL = 50
 
 
 class Walk(NamedTuple):
@@ -131,7 +132,7 @@ def descend(
     """
     inside = [np.empty((cube.n_features, 0))]
     if data is not None:
-        some = np.ascontiguousarray(thin(data, MOST_DATA))
+        some = np.ascontiguousarray(thin(data, MOST_COMPARED))
         inside.append(some[:, cube.scores(some) < threshold])
     end = cube.n_scored + n_calls
     # Half of the calls are draws, and half of the descents begin at the lowest of them.
@@ -142,8 +143,8 @@ def descend(
     lowest = np.argsort(scores, kind="stable")
     order = np.stack([lowest, rng.permutation(lowest)], axis=1).ravel()
     begin, before = 0, cube.n_scored
-    # A step of few points takes as long as a step of many: in few rounds splitting with a fast score
-    # takes half the time that it takes in tens.
+    # A step of few points takes as long as a step of many: in few rounds splitting with a fast
+    # score takes half the time that it takes in tens.
     for _ in range(3):
         # Most come down in fewer steps than they may take, and the first ones, which begin at the
         # lowest draws, in fewer than most.
