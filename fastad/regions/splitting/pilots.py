@@ -9,13 +9,19 @@ from scipy.special import logsumexp
 
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad.regions.scores import Cube
-from fastad.regions.splitting.density import Mixture, adapt, components_drawn, draw_in_cube
+from fastad.regions.splitting.density import (
+    POINTS_AT_ONCE,
+    Mixture,
+    adapt,
+    components_drawn,
+    draw_in_cube,
+)
 
 # Effective draws of a pilot, as a part of its draws: good enough to end with, and required. A
 # mixture whose density is at least that part of the region's uniform one everywhere has them.
 _GOOD_EFFICIENCY, LEAST_EFFICIENCY = 0.3, 0.01
-# Pilots whose points in the region are fitted together, and points of each at most.
-_POOLED_PILOTS, _MOST_POINTS = 3, 10_000
+# Pilots whose points in the region are fitted together.
+_POOLED_PILOTS = 3
 # Part of all draws that the components of the density share evenly.
 _EVEN_PART = 0.5
 
@@ -67,8 +73,9 @@ def fit_densities(
         log_sum = float(logsumexp(-drawn.logs))
         n_effective = math.exp(2 * log_sum - float(logsumexp(-2 * drawn.logs)))
         efficiencies = [*efficiencies[1 - _POOLED_PILOTS :], n_effective / n_pilot]
-        # Evenly spaced points are of all components. Each pilot counts by its effective number.
-        some = slice(None, None, -(-drawn.logs.shape[0] // _MOST_POINTS))
+        # Evenly spaced points are of all components, and as many as are drawn at once are enough.
+        # Each pilot counts by its effective number.
+        some = slice(None, None, -(-drawn.logs.shape[0] // POINTS_AT_ONCE))
         logs = -drawn.logs[some] - log_sum + math.log(n_effective)
         pilots = [*pilots[1 - _POOLED_PILOTS :], (drawn.points[:, some], logs)]
         # In one of the pilots that are fitted together a draw far out may have most of the weight.
