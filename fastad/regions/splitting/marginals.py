@@ -14,8 +14,10 @@ from fastad._kernels.geometry import truncated as kernels
 from fastad.regions.algebra import dot, mean_of
 
 _LOG_ROOT = 0.5 * math.log(2 * math.pi)
-# Deviations from the mean beyond which the end of a normal distribution has no effect.
-_INTERIOR = 4.5
+# Deviations that are far: an end of [0, 1] there has no effect on a normal distribution, and one
+# whose mean is there outside of [0, 1] is an exponential distribution for all purposes, with tails
+# still far from the end of floats; one so many times as wide as [0, 1] is uniform.
+_FAR = 9.0
 # Points agree where they are within the rounding of numbers in [0, 1]; their region is wider.
 _SAME = 1e-14
 _NARROWEST = 1e-4
@@ -26,11 +28,6 @@ _NARROWEST = 1e-4
 _OUTSIDE, _LEAST_GAIN = 0.5, 1.0
 # Features of more values are treated as continuous ones, which need fewer points to be known.
 MOST_VALUES = 32
-# Largest distance of the mean of a truncated normal distribution from the cube, in deviations.
-# From there it is an exponential one for all purposes, and tails are still far from the end of
-# floats.
-_FARTHEST = 9.0
-_WIDEST = 5.0
 # Quadrature and iterations that fit truncated normal distributions.
 _NODES = 64
 _MOST_ITERATIONS = 60
@@ -150,7 +147,7 @@ def fit_marginals(points: FloatMatrix, weights: FloatVector, n_values: Sequence[
     spreads = np.where(spreads > _SAME, spreads, _NARROWEST)
     others: list[Truncated | Steps] = []
     discrete = np.array([0 < number <= MOST_VALUES for number in n_values])
-    near = np.minimum(means, 1 - means) < _INTERIOR * spreads
+    near = np.minimum(means, 1 - means) < _FAR * spreads
     logs = np.where(discrete, np.inf, -np.log(spreads) - 0.5 - _LOG_ROOT)
     if (cut := np.flatnonzero(near & ~discrete)).shape[0]:
         truncated = _fit_truncated(cut, means[cut], spreads[cut])
@@ -247,10 +244,10 @@ def _fit_truncated(indices: IntVector, means: FloatVector, spreads: FloatVector)
             break
     # Otherwise, or with a mean too far outside: the distribution on the bound of the mean.
     bounded = np.flatnonzero(~(b < _bound(a)))
-    # Means on the bound rise with a as long as widths stay the same, up to 0.64, and fall far from
+    # Means on the bound rise with a as long as widths stay the same, up to 0.58, and fall far from
     # there: only up to here is there one root. The nearer side being 0, means are 0.5 at most.
     lowest = np.full(bounded.shape[0], -_STEEPEST)
-    highest = np.full(bounded.shape[0], _FARTHEST / _WIDEST)
+    highest = np.ones(bounded.shape[0])
     for _ in range(_MOST_ITERATIONS if bounded.shape[0] else 0):
         middle = (lowest + highest) / 2
         below = moments(middle, _bound(middle))[1] < first[bounded]
@@ -278,5 +275,5 @@ def _quadrature() -> tuple[FloatVector, FloatVector]:
 
 def _bound(a: FloatVector) -> FloatVector:
     """Return the largest b with which the width and the mean are no farther than allowed."""
-    bound: FloatVector = -np.maximum(0.5 / _WIDEST**2, (a / _FARTHEST) ** 2 / 2)
+    bound: FloatVector = -np.maximum(1.0, a * a) / (2 * _FAR**2)
     return bound
