@@ -26,7 +26,6 @@ Mask = npt.NDArray[np.bool_]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_MOST_COMPONENTS = 16
 # Points for each component, at least.
 POINTS_A_COMPONENT = 20
 # Gain of the mean log density that justifies doubling the components: they cost time.
@@ -239,7 +238,7 @@ def start(points: FloatMatrix, n_values: Sequence[int], rng: np.random.Generator
     chosen, best = 1, gain(1) if n >= 2 * POINTS_A_COMPONENT else 0.0
     k = 2
     # Two clusters of two may need four components to be separated; more are not tried.
-    while k <= min(_MOST_COMPONENTS, 4 * chosen, n / (2 * POINTS_A_COMPONENT)):
+    while k <= min(4 * chosen, n / (2 * POINTS_A_COMPONENT)):
         if (mean := gain(k)) > best + _WORTH:
             chosen, best = k, mean
         k *= 2
@@ -268,8 +267,9 @@ def adapt(
         return clustered(points[:, part], _normed(weights[part]), k, n_values, rng)
 
     chosen, best = present, -math.inf
-    if min(np.count_nonzero(first_half), np.count_nonzero(~first_half)) >= POINTS_A_COMPONENT:
-        for k in sorted({max(1, present // 2), present, min(2 * present, _MOST_COMPONENTS)}):
+    n_half = min(np.count_nonzero(first_half), np.count_nonzero(~first_half))
+    if (most := n_half // POINTS_A_COMPONENT) > 0:
+        for k in sorted({max(1, present // 2), present, min(2 * present, max(present, most))}):
             densities = fit(k, first_half).log_density(points[:, ~first_half])
             mean = dot(densities, _normed(weights[~first_half]))
             if mean > best + _WORTH:
