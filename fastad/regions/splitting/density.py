@@ -32,7 +32,6 @@ POINTS_A_COMPONENT = 20
 _WORTH = 0.05
 # Iterations of expectation and maximisation in a fit, and of k-means before it.
 _ITERATIONS = 3
-_LLOYD = 10
 # Responsibilities for a point that a component may do without, relative to its largest one.
 _NEGLIGIBLE = 1e-6
 # Weights are as even as this, as effective number by number.
@@ -336,7 +335,7 @@ def _clusters(
             break
         another = scaled[:, [rng.choice(scaled.shape[1], p=_normed(chances))]]
         centres = np.concatenate([centres, another], axis=1)
-    for _ in range(_LLOYD):
+    for _ in range(_ITERATIONS):
         labels = squared_distances(centres, scaled).argmin(axis=0)
         masses = np.bincount(labels, weights, centres.shape[1])
         for j in np.flatnonzero(masses):
