@@ -38,13 +38,13 @@ N_SEEDS = 3
 TABLE, PAGE = EVIDENCE / "splitting_settings.csv", EVIDENCE / "rare.md"
 WIDTHS = ("half-width, lower", "half-width, higher")
 # No settings of the method: limits of rounding, of iterations and of memory, what a thread does at
-# once, p-values, and what an interval is by definition.
+# once, p-values, what an interval is by definition, and the one-fifth rule of evolution strategies.
 LEFT_OUT = {
     *("_TOLERANCE", "_MOST_ITERATIONS", "_NEGLIGIBLE", "_CLOSE", "_SHARPEST", "_FLATTEST", "_TINY"),
     *("_LOG_TWO_PI", "_LOG_ROOT", "_SAME", "_NARROWEST", "_NODES", "_LONGEST", "_STEEPEST"),
     *("_SMALLEST", "_LARGEST", "_SHORTEST", "_AT_ONCE", "POINTS_AT_ONCE", "_NUMBERS_A_THREAD"),
     *("FEWEST_CALLS", "FEWEST_DRAWS", "_SUSPICIOUS", "_TOLERATED", "_RANKED"),
-    *("_CORRELATED", "_PRIOR", "_DIFFERENT"),
+    *("_CORRELATED", "_PRIOR", "_DIFFERENT", "_MOST_PARTINGS", "_ACCEPTANCE"),
 }
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad.regions.splitting.restarts import MOST_COMPARED
 
-# Moves of tied particles of one ancestor before they are taken to be on a plateau.
-_PARTINGS = 20
+# Moves of tied particles of one ancestor at most, so that they come to an end.
+_MOST_PARTINGS = 20
 
 
 class Loss(NamedTuple):
@@ -79,7 +79,7 @@ class Particles:
             self._n_tied += 1
             # Where all agree in a coordinate they are no plateau, but have one ancestor.
             agree = (self.points == self.points[:, :1]).all(axis=1).any()
-            self.is_stuck = self._n_tied > _PARTINGS or not (len(self.levels) > 1 and agree)
+            self.is_stuck = self._n_tied > _MOST_PARTINGS or not (len(self.levels) > 1 and agree)
             return None if self.is_stuck else self._part(rising)
         if level <= target:
             return None
