@@ -72,12 +72,12 @@ def fit_densities(
             return None
         log_sum = float(logsumexp(-drawn.logs))
         n_effective = math.exp(2 * log_sum - float(logsumexp(-2 * drawn.logs)))
-        efficiencies = [*efficiencies[1 - _POOLED_PILOTS :], n_effective / n_pilot]
+        efficiencies = [*efficiencies, n_effective / n_pilot][-_POOLED_PILOTS:]
         # Evenly spaced points are of all components, and as many as are drawn at once are enough.
         # Each pilot counts by its effective number.
         some = slice(None, None, -(-drawn.logs.shape[0] // POINTS_AT_ONCE))
         logs = -drawn.logs[some] - log_sum + math.log(n_effective)
-        pilots = [*pilots[1 - _POOLED_PILOTS :], (drawn.points[:, some], logs)]
+        pilots = [*pilots, (drawn.points[:, some], logs)][-_POOLED_PILOTS:]
         # In one of the pilots that are fitted together a draw far out may have most of the weight.
         suits = max(efficiencies) >= LEAST_EFFICIENCY
         if efficiencies[-1] >= _GOOD_EFFICIENCY or cube.n_scored + n_pilot > ends[not suits]:
