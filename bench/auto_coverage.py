@@ -44,7 +44,8 @@ def measures(family: str) -> list[BoundMeasure]:
     keys += [f"{prefix}{x}" for prefix in ("auc@", "tpr@", "f1@", "precision@fpr") for x in RATES]
     keys += ["auc@tpr0.9", "auc@tpr0.95", "fpr@tpr0.95"]
     keys += ["auc_log@0.001", "auc_log@0.02", "bedroc@20", "rie@20", "ef@0.01", "ef@0.1"]
-    keys += ["mindcf@0.01", "precision@recall0.5", "precision@recall0.9", "dcf@threshold1.5"]
+    keys += ["mindcf@0.01", "precision@recall0.5", "precision@recall0.9"]
+    keys += [f"{name}@threshold1.5" for name in ("dcf", "mcc", "balanced_accuracy")]
     if family in STEPPED:
         keys = [key for key in keys if key in OF_STEPS or key.startswith(OF_STEPS[:5])]
     return [bind(key, {}) for key in keys]

@@ -67,6 +67,20 @@ def _detection_cost(
     return _cost_at(counts, point, weights_of(counts, prevalence, **costs))
 
 
+def _costs(
+    counts: OrderedCounts,
+    tps: FloatVector,
+    fps: FloatVector,
+    *,
+    threshold: Threshold,
+    prevalence: Fraction | None,
+    **costs: Fraction,
+) -> FloatVector:
+    misses, false_alarms = map(nearest_float, weights_of(counts, prevalence, **costs))
+    missed: FloatVector = 1 - tps / counts.n_anomalies
+    return misses * missed + false_alarms * fps / counts.n_normals
+
+
 DETECTION_COST = Measure(
     name="detection_cost",
     title="normalised cost of the errors at a threshold",
@@ -76,6 +90,7 @@ DETECTION_COST = Measure(
     operating_point="threshold",
     default_points=(),
     reads_values=True,
+    values_at=_costs,
     monotone=True,
     higher_is_better=False,
     value_range=(0.0, math.inf),

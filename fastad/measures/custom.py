@@ -17,7 +17,7 @@ from fastad._core.parameters import (
     nearest_float,
     short_repr,
 )
-from fastad._core.types import BoolVector, Threshold
+from fastad._core.types import BoolVector, FloatVector, Threshold
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 from fastad.measures.counts_function import CountsFunction
 from fastad.measures.flagged import flagging_most_normals, points_flagged
@@ -213,6 +213,18 @@ def _slopes(
     return slopes[0], slopes[1]
 
 
+def _values_at(
+    counts: OrderedCounts,
+    tps: FloatVector,
+    fps: FloatVector,
+    *,
+    threshold: Threshold,
+    of: CountsFunction,
+) -> FloatVector:
+    thresholds = np.full(tps.shape[0], nearest_float(threshold))
+    return of.values(tps, fps, counts.n_anomalies, counts.n_normals, thresholds)
+
+
 def _at_k(counts: OrderedCounts, k: int | None, *, of: CountsFunction) -> float:
     flagged = k_or_anomalies(counts, k, of.name)
     hits = hits_among(counts, flagged, of.name)
@@ -260,6 +272,7 @@ def _declare(of: CountsFunction, at: At, *, monotone: bool) -> Measure[Any]:
             # A key without a number is that at the thresholds of an evaluation.
             "default_points": (None,),
             "slopes": partial(_slopes, of=of),
+            "values_at": partial(_values_at, of=of),
             "extremes": Extremes(reads="confusion", local=True, exact=False),
         },
         "k": {

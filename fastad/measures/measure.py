@@ -20,7 +20,7 @@ from fastad._core.buffers import ReusedBuffers
 from fastad._core.declared import REQUIRED, Parameter
 from fastad._core.parameters import short_number, short_repr
 from fastad._core.suggestions import meant_argument
-from fastad._core.types import ArrayLike, Label
+from fastad._core.types import ArrayLike, FloatVector, Label
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 from fastad.ordering.counts import OrderedCounts, count_sorted, count_values, count_without_sorting
 from fastad.ordering.cuts import FEWEST_POINTS, CurvePart
@@ -181,6 +181,9 @@ class Measure(Generic[Result]):
     slopes : callable or None
         Slopes of a value at a threshold in the flagged fractions of both classes: a function of
         counts and checked parameters.
+    values_at : callable or None
+        Values at a threshold by arrays of flagged anomalies and flagged normals: a function of
+        counts, both arrays and checked parameters; NaN where they are undefined.
     monotone : bool
         Whether it is a function of flagged anomalies and normals that never gets worse with more of
         the ones and fewer of the others.
@@ -214,6 +217,7 @@ class Measure(Generic[Result]):
     classes: Classes = "both"
     weights: Literal["real", "integer"] = "real"
     slopes: Callable[..., tuple[float, float]] | None = None
+    values_at: Callable[..., FloatVector] | None = None
     monotone: bool = False
     rises_with_curve: bool = False
     extremes: Extremes | str = UNPROVEN

@@ -6,8 +6,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from fastad._core.declared import ThresholdValue
-from fastad._core.types import Count, Threshold
+from fastad._core.types import Count, FloatVector, Threshold
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.flagged import CONFUSION_AT
 from fastad.measures.measure import Extremes, Measure
@@ -42,7 +44,24 @@ _PROPORTIONS: Mapping[
     ),
     "n_flagged": ("number of flagged samples", None, "", lambda c: (c.n_flagged, _total(c))),
 }
-_OTHERS = {"balanced_accuracy": "balanced accuracy", "mcc": "Matthews correlation coefficient"}
+
+
+def _balanced_accuracy(tp: FloatVector, fp: FloatVector, n: float, m: float) -> FloatVector:
+    return (tp / n + 1 - fp / m) / 2
+
+
+def _matthews(tp: FloatVector, fp: FloatVector, n: float, m: float) -> FloatVector:
+    flagged = tp + fp
+    with np.errstate(invalid="ignore"):
+        values = (tp * m - fp * n) / np.sqrt(flagged * (n + m - flagged)) / math.sqrt(n * m)
+    return np.clip(values, -1.0, 1.0)
+
+
+# Title, and the value of flagged anomalies and normals among n and m.
+_OTHERS = {
+    "balanced_accuracy": ("balanced accuracy", _balanced_accuracy),
+    "mcc": ("Matthews correlation coefficient", _matthews),
+}
 # Their names in keys, where these differ from `Confusion`.
 _KEYS = {"n_flagged": "flagged"}
 _RANGES = {"mcc": (-1.0, 1.0), "n_flagged": (0.0, math.inf)}
@@ -97,6 +116,17 @@ def _rate_at(counts: OrderedCounts, *, threshold: Threshold, name: str) -> float
     return value
 
 
+def _values_at(
+    counts: OrderedCounts,
+    tps: FloatVector,
+    fps: FloatVector,
+    *,
+    threshold: Threshold,
+    of: Callable[..., FloatVector],
+) -> FloatVector:
+    return of(tps, fps, counts.n_anomalies, counts.n_normals)
+
+
 def _declare(name: str, title: str, **facts: Any) -> Measure[Any]:
     return Measure(
         name=name,
@@ -120,7 +150,10 @@ RATES: Mapping[str, Measure[Any]] = MappingProxyType(
             name: _declare(name, title, higher_is_better=higher)
             for name, (title, higher, _, _) in _PROPORTIONS.items()
         },
-        **{name: _declare(name, title) for name, title in _OTHERS.items()},
+        **{
+            name: _declare(name, title, monotone=True, values_at=partial(_values_at, of=of))
+            for name, (title, of) in _OTHERS.items()
+        },
     }
 )
 MEASURES = tuple(RATES.values())

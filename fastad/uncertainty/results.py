@@ -111,8 +111,8 @@ class Interval(Record):
         Ends of the interval.
     standard_error : float
         From the variance of a closed form, or the standard deviation of the replicates of a
-        bootstrap, or of the middles of random curves; NaN where the method has none (``"order"``,
-        ``"pairs"``, and ``"clopper-pearson"`` of a measure of both classes).
+        bootstrap, or of the middles of random curves; NaN where the method has none (``"order"``
+        and ``"pairs"``).
     confidence_level : float
         Nominal probability that such an interval covers the true value, in (0, 1).
     method : str

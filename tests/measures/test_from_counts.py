@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 from numba import njit
-from scipy.stats import binomtest
+from scipy.stats import beta
 from sklearn.ensemble import IsolationForest
 
 import fastad
@@ -335,30 +335,34 @@ def test_intervals_at_an_fpr_are_exact_where_the_function_is_monotone() -> None:
 
 @loop("name", [name for name, (_, _, rises) in FUNCTIONS.items() if rises])
 @loop("threshold", [-9.0, 0.6, 2.9, 9.0])
-def test_intervals_at_a_threshold_are_exact_where_the_function_is_monotone(
+def test_intervals_at_a_threshold_are_quantiles_where_the_function_is_monotone(
     name: str, threshold: float
 ) -> None:
-    """The worst and the best value in a box of two intervals of 97.5 %."""
+    """Quantiles over the beta distributions of both rates, with one sample more on either side."""
     measure = made(name, "threshold", value_range=(-60, 60))
     n, m = int(Y.sum()), int((1 - Y).sum())
     tp, fp = (int(np.sum(S[label == Y] >= threshold)) for label in (1, 0))
-    (p0, p1), (q0, q1) = (
-        binomtest(k, total).proportion_ci(0.975, "exact") for k, total in ((tp, n), (fp, m))
-    )
-    with np.errstate(all="ignore"):
-        values = [
-            float(FUNCTIONS[name][0](np.float64(p) * n, np.float64(q) * m, n, m))
-            for p, q in ((p0, q1), (p1, q0))
-        ]
-    unknown = (-60, 60) if FUNCTIONS[name][1] else (60, -60)
-    ends = [x if x == x else end for x, end in zip(values, unknown, strict=True)]
     try:
-        result = fastad.interval(Y, S, measure=measure, threshold=threshold)
+        result = fastad.interval(Y, S, measure=measure, threshold=threshold, n_resamples=20_000)
     except UndefinedMeasureError:
         assert tp + fp in (0, n + m)
         return
-    assert (result.method, result.coverage) == ("clopper-pearson", None)
-    assert (result.low, result.high) == pytest.approx((min(ends), max(ends)), rel=1e-9)
+    assert (result.method, result.coverage) == ("fiducial", None)
+    parts = (np.arange(400) + 0.5) / 400
+
+    def rates(k: int, total: int) -> list[Any]:
+        low = beta.ppf(parts, k, total - k + 1) if k else np.zeros(400)
+        return [low, beta.ppf(parts, k + 1, total - k) if k < total else np.ones(400)]
+
+    (tpr, more), (fpr, above) = rates(tp, n), rates(fp, m)
+    function, rises, _ = FUNCTIONS[name]
+    worst_and_best = ((tpr, above), (more, fpr))[:: 1 if rises else -1]
+    for end, sign, (p, q) in zip((result.low, result.high), (1, -1), worst_and_best, strict=True):
+        with np.errstate(all="ignore"):
+            values = sign * function(p[:, None] * n, q[None, :] * m, n, m)
+        values = np.nan_to_num(values, nan=-60)
+        assert np.mean(values < sign * end - 1e-9) < 0.03
+        assert np.mean(values <= sign * end + 1e-9) > 0.02
 
 
 def test_an_interval_of_which_nothing_is_known_warns() -> None:

@@ -530,12 +530,14 @@ def test_a_width_of_rounding_is_none() -> None:
 
 
 @pytest.mark.parametrize("rate", sorted(set(RATES) - set(TRIALS)))
-def test_where_coverage_is_not_known_there_is_a_warning(rate: str) -> None:
-    with pytest.warns(fastad.errors.LowCoverageWarning, match="is not known"):
-        interval = fastad.interval(Y, S, measure=rate, threshold=4, rng=0)
-    assert interval.method == "bootstrap"
-    assert math.isnan(interval.coverage or 0)
-    assert interval.to_dict()["coverage"] is None
+def test_a_function_of_both_rates_has_their_distributions(rate: str) -> None:
+    interval = fastad.interval(Y, S, measure=rate, threshold=4, rng=0)
+    assert (interval.method, interval.coverage, interval.reliability_note) == (
+        "fiducial",
+        None,
+        None,
+    )
+    assert interval.low < interval.value < interval.high
     assert interval.value == getattr(fastad.confusion_at(Y, S, threshold=4), rate)
 
 

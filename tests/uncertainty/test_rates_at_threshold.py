@@ -12,6 +12,12 @@ from scipy import stats
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
 from fastad.measures.rates import RATES
+from fastad.measures.requests import bind
+from fastad.ordering.counts import count
+from fastad.uncertainty.comparisons.one_sided import value_tests
+from fastad.uncertainty.intervals.interval_estimation import check_options, intervals_of
+from fastad.uncertainty.results import Interval
+from fastad.uncertainty.samples.bootstrap import IndependentSample
 
 N, M = 12, 40  # anomalies and normals
 METHODS = {"clopper-pearson": "exact", "wilson": "wilson"}
@@ -102,6 +108,29 @@ def test_f1_covers_when_samples_come_from_a_mixture() -> None:
             )
             covered += probability * (result.low <= truth <= result.high)
         assert covered >= 0.95
+
+
+@pytest.mark.parametrize("measure", ["mcc", "balanced_accuracy", "detection_cost"])
+@pytest.mark.parametrize("fpr", [0.01, pytest.param(0.3, marks=pytest.mark.slow)])
+def test_limits_of_both_rates_miss_as_often_as_they_say(measure: str, fpr: float) -> None:
+    """By percentiles of replicates `mcc` passed in 8 % of samples, and in 10 % was not covered."""
+    n, m, tpr = 30, 300, 0.92
+    bound = bind(measure, {"threshold": 1})
+    true = bound.value(count(*data(n * 92, round(m * 100 * fpr), n * 100, m * 100)))
+    missed = np.zeros(3)
+    of_tp, of_fp = stats.binom(n, tpr).pmf(range(n + 1)), stats.binom(m, fpr).pmf(range(m + 1))
+    for tp, p in enumerate(of_tp.tolist()):
+        for fp, q in enumerate(of_fp.tolist()):
+            if p * q < 1e-5:
+                continue
+            drawn = IndependentSample.of(count(*data(tp, fp, n, m)))
+            one, both = (check_options("auto", x, 400, tp + 31 * fp) for x in (0.9, 0.95))
+            low, high = value_tests(drawn, bound, one).ends
+            (interval,) = intervals_of(drawn, [bound], both)
+            assert isinstance(interval, Interval)
+            is_missed = low > true, high < true, not interval.low <= true <= interval.high
+            missed += p * q * np.array(is_missed)
+    assert missed.max() < 0.06
 
 
 @pytest.mark.parametrize("name", sorted(RATES))

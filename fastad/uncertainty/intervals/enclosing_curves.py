@@ -5,14 +5,15 @@ the ROC curve rises lies between its values on two curves that enclose the popul
 is estimated: where few samples lie beyond an operating point the interval is wide, and covers the
 true value all the same. At one point of the curve (`order_interval`) that is so for any
 distribution of the scores; quantiles over random curves (`fiducial`) cover less than they say where
-the curve steps at the point (`step_at`), but for ties, whose segment is straight.
+the curve steps at the point (`step_at`), but for ties, whose segment is straight. Both rates at a
+fixed threshold are binomial, and have no steps.
 """
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import NamedTuple, cast
 
@@ -36,7 +37,7 @@ from fastad.uncertainty.rates.order_statistics import (
     ranks_around,
     rate_bounds,
 )
-from fastad.uncertainty.samples.closed_forms import Bounds, clopper_pearson
+from fastad.uncertainty.samples.closed_forms import Bounds
 
 # Measures of one point of the curve, for which bounds at that point suffice.
 _AT_ONE_POINT = ("tpr_at_fpr", "fpr_at_tpr", "precision_at_fpr", "f1_at_fpr")
@@ -263,39 +264,16 @@ def _swap_classes(counts: OrderedCounts) -> OrderedCounts:
     )
 
 
-def has_box(bound: BoundMeasure) -> bool:
+def is_of_both_rates(bound: BoundMeasure) -> bool:
     """Return whether a measure is a monotone function of both rates at a fixed threshold."""
-    return bound.measure.monotone and "threshold" in bound.parameters
-
-
-def box_interval(counts: OrderedCounts, bound: BoundMeasure, alpha: float) -> Bounds:
-    """Return a monotone measure at the corners of a box that contains both rates at a threshold.
-
-    Each rate is outside its interval of Clopper and Pearson with at most half of alpha.
-    """
-    point = points_flagged(counts, bound.parameters["threshold"])
-    totals = counts.n_anomalies, counts.n_normals
-    rates = [
-        clopper_pearson(cumulative.item(point), total, alpha / 2)
-        for cumulative, total in zip((counts.tps, counts.fps), totals, strict=True)
-    ]
-    least, most = bound.bounds
-    if not bound.measure.higher_is_better:
-        least, most = most, least
-    ends = []
-    for tpr, fpr, unknown in ((rates[0][0], rates[1][1], least), (rates[0][1], rates[1][0], most)):
-        tps, fps = counts.tps.astype(np.float64), counts.fps.astype(np.float64)
-        # Nothing but this point is read.
-        tps[point], fps[point] = tpr * totals[0], fpr * totals[1]
-        corner = replace(counts, tps=as_readonly(tps), fps=as_readonly(fps), weighting="real")
-        value = bound.value_or_nan(corner)
-        ends.append(unknown if value != value else value)
-    return min(ends), max(ends)
+    return bound.measure.monotone and bound.measure.values_at is not None
 
 
 def has_fiducial(bound: BoundMeasure) -> bool:
     """Return whether random curves that enclose the population's enclose its value, too."""
     measure = bound.measure
+    if is_of_both_rates(bound):
+        return True
     return measure.rises_with_curve and measure.name not in _WITHOUT_FIDUCIAL
 
 
@@ -322,6 +300,9 @@ def fiducial_values(
     has_many = every.shape[0] > _MOST_CORNERS_OF_AREAS
     groups: dict[int, list[int]] = {}
     for i, bound in enumerate(measures):
+        if is_of_both_rates(bound):
+            values[i] = _values_at_threshold(counts, bound, n_resamples, key)
+            continue
         is_coarse = has_many and bound.measure.name in _AREAS
         groups.setdefault(_MOST_CORNERS_OF_AREAS if is_coarse else _MOST_CORNERS, []).append(i)
     for part, (most, group) in enumerate(groups.items()):
@@ -330,6 +311,22 @@ def fiducial_values(
         reported = part_of(progress, part, len(groups))
         values[group] = _values_on_curves(counts, of_group, n_resamples, key, corners, reported)
     return values
+
+
+def _values_at_threshold(
+    counts: OrderedCounts, bound: BoundMeasure, n_resamples: int, key: np.uint64
+) -> FloatMatrix:
+    """Return a measure of both rates at a fixed threshold on random lower and upper curves."""
+    point = points_flagged(counts, bound.parameters["threshold"])
+    rng = numbered_generator(key, 0)
+    flagged = []
+    for of_class, total in ((counts.tps, counts.n_anomalies), (counts.fps, counts.n_normals)):
+        gaps, at = _gaps(of_class[point : point + 1], int(total))
+        flagged.append(_random_rates(rng, gaps, n_resamples)[:, at[:, 0]].T * total)
+    (fewest_tps, most_tps), (fewest_fps, most_fps) = flagged
+    values_at = partial(cast(Callable[..., FloatVector], bound.measure.values_at), counts)
+    lower = values_at(fewest_tps, most_fps, **bound.parameters)
+    return np.stack([lower, values_at(most_tps, fewest_fps, **bound.parameters)])
 
 
 def _values_on_curves(

@@ -101,14 +101,14 @@ def interval(
             threshold: all values that the exact intervals of both observed rates allow.
         ``"wilson"``, ``"clopper-pearson"``, ``"jeffreys"``
             Binomial, for a rate, F1 or number of alarms at a threshold that was fixed beforehand.
-            ``"clopper-pearson"`` also for measures there that are monotone in both rates, such as
-            the detection cost: the ends of a box that contains both.
         ``"fiducial"``
             For areas, average precision and other measures that never fall where the ROC curve
             rises: quantiles over random curves that enclose the population's curve, from the exact
-            distribution of the rates at all ranks. Wide where few samples lie beyond an operating
-            point. Where the curve steps at that point, or scores have few levels, it covers the
-            true value less often than stated, and ``"auto"`` takes ``"order"``.
+            distribution of the rates at all ranks; also for measures at a fixed threshold that are
+            monotone in both rates, such as the Matthews coefficient. Wide where few samples lie
+            beyond an operating point. Where the curve steps at that point, or scores have few
+            levels, it covers the true value less often than stated, and ``"auto"`` takes
+            ``"order"``.
         ``"combined"``
             For average precision and the area under the precision-recall curve: contains
             ``"logit"``, which knows the variance that the samples show, and the quantiles of the

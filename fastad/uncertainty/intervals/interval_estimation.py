@@ -22,10 +22,8 @@ from fastad.measures.roc import ROC_AUC
 from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.intervals.enclosing_curves import (
     PRECISION_AREAS,
-    box_interval,
     fiducial,
     fiducial_values,
-    has_box,
     order_interval,
 )
 from fastad.uncertainty.intervals.inversion import inversion
@@ -382,8 +380,6 @@ def _closed_form(
     method = task.method
     if method == "inversion":
         return method, inversion(counts, bound, alpha), math.nan
-    if method in BINOMIAL and has_box(bound):
-        return method, box_interval(counts, bound, alpha), math.nan
     if method in BINOMIAL:
         confusion = confusion_at_threshold(counts, bound.parameters["threshold"])
         k, n = TRIALS[bound.measure.name](confusion)

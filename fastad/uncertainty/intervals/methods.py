@@ -23,10 +23,10 @@ from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.intervals.enclosing_curves import (
     PARTIAL_AREAS,
     PRECISION_AREAS,
-    has_box,
     has_fiducial,
     has_order,
     is_beyond_all,
+    is_of_both_rates,
     step_at,
 )
 from fastad.uncertainty.results import ENOUGH_UNITS, LEAST_COVERAGE
@@ -134,8 +134,6 @@ def methods_of(bound: BoundMeasure, kind: str | None = None) -> list[str]:
         closed.append("inversion")
     if has_order(bound):
         closed.append("order")
-    if has_box(bound):
-        closed.append("clopper-pearson")
     smooth = has_influence(measure)
     if smooth:
         closed.append("delong")
@@ -182,6 +180,8 @@ def select_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, floa
     valid = next((method for method in ANY_SIZE if method in possible), None)
     if bound.measure.name in TRIALS:
         return "clopper-pearson", None
+    if is_of_both_rates(bound):
+        return "fiducial", None
     if valid is not None and (step := step_at(counts, bound)) is not None:
         # The segment of a tie is straight, and its ends are known; in a gap nothing is.
         if step.is_tie and bound.parameters.get("interpolation") == "linear":
