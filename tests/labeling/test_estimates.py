@@ -119,6 +119,22 @@ def test_a_second_round_adds_to_the_first() -> None:
     assert both.low < truth(target, y_true, scores) < both.high
 
 
+def test_differences_of_areas_by_rounds_with_few_anomalies_have_a_note() -> None:
+    y_true, scores = population(5000, 0.1, np.random.default_rng(2))
+    first = drawn_and_labeled(y_true, scores, 200, "auc a vs b", 0)
+    plan = design(scores, budget=200, target="auc a vs b", labeled=first)
+    second = draw(plan, rng=0)
+    rounds = [first, second.with_labels(y_true[second.row])]
+    assert estimate(scores, rounds, target="auc a").n_anomalies < 100
+    for target, each, is_noted in (
+        ("auc a vs b", rounds, True),
+        ("auc a vs b", first, False),
+        ("auc a", rounds, False),
+    ):
+        note = estimate(scores, each, target=target).estimates[0].reliability_note
+        assert ("by several rounds" in (note or "")) == is_noted
+
+
 @pytest.mark.slow
 def test_where_the_last_round_has_all_labels_that_matter_a_measure_is_exact() -> None:
     """Also where rows of the first round were certain but for some that it did not draw."""
