@@ -64,6 +64,12 @@ def test_files_that_pages_name_exist() -> None:
             assert list(ROOT.glob(name)), f"{page.name}: {name}"
 
 
+def test_a_change_for_the_changelog_is_one_item_without_a_bullet() -> None:
+    """A release writes the bullets."""
+    files = (ROOT / "docs" / "changes").glob("*.md")
+    assert [path.name for path in files if path.read_text("utf-8").startswith("-")] == []
+
+
 def test_the_badges_of_the_readme_are_true() -> None:
     readme, project = ((ROOT / name).read_text("utf-8") for name in ("README.md", "pyproject.toml"))
     (python,) = re.findall(r'^requires-python = ">=(.+)"$', project, re.MULTILINE)

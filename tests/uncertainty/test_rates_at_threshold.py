@@ -167,3 +167,12 @@ def test_numbers_of_alarms_are_not_compared() -> None:
     y, s = data(7, 4)
     with pytest.raises(InvalidInputError, match="measure must be one of which more, or less"):
         fastad.compare(y, s, 1 - s, measure="n_flagged", threshold=1)
+
+
+@pytest.mark.parametrize("measure", ["mcc", "balanced_accuracy"])
+def test_the_distribution_of_both_rates_tells_nothing_of_clusters(measure: Any) -> None:
+    y, s = data(70, 65, 100, 1000)
+    assert fastad.interval(y, s, measure=measure, threshold=1, rng=0).method == "fiducial"
+    options: dict[str, Any] = {"clusters": np.arange(1100) % 550, "n_resamples": 200, "rng": 0}
+    with pytest.warns(fastad.errors.LowCoverageWarning, match=r"'bootstrap' cover .* in 91%"):
+        fastad.interval(y, s, measure=measure, threshold=1, **options)

@@ -214,6 +214,9 @@ def coverage_of_units(bound: BoundMeasure, sample: DesignedSample) -> float | No
     By the best method: where that covers too seldom, so does any for clusters, blocks or weights.
     """
     rows = _nearest_rows(bound, sample.counts, sample.class_sizes)
+    if is_of_both_rates(bound):
+        # Their distributions are known of independent rows alone.
+        rows = [row for row in rows if row.method != "fiducial"]
     if not rows:
         has_valid = any(method in ANY_SIZE for method in methods_of(bound))
         return None if has_valid else math.nan
