@@ -349,11 +349,15 @@ def margin_note(
         return of_units
     n_anomalies, n_normals = first.class_sizes
     # Replicates of values far from all samples, as the best of all thresholds, are biased, but not
-    # of measures with an interval for any numbers. Nothing is known of a user's own function.
+    # of measures with an interval for any numbers, as long as that is no distribution of both rates
+    # of one detector. Nothing is known of a user's own function.
     known = (
         bound.measure.name in INFLUENCES
         or (bound.measure.slopes is None and min(limits_of(bound, n_anomalies, n_normals)) >= MANY)
-        or any(each in ANY_SIZE for each in methods_of(bound))
+        or any(
+            each in ANY_SIZE and not (each == "fiducial" and is_of_both_rates(bound))
+            for each in methods_of(bound)
+        )
     )
     # At another prevalence a few samples may dominate.
     if not known or bound.parameters.get("prevalence") is not None:
