@@ -26,7 +26,7 @@ if os.environ.get("NUMBA_BOUNDSCHECK") == "1":
 
 # The same examples in every run and on every machine, however slow or busy it is; the first
 # example may compile. With a seed the profile `seeded` draws others.
-for name, examples in (("default", 5), ("thorough", 10), ("seeded", 10)):
+for name, examples in (("default", 5), ("thorough", 8), ("seeded", 10)):
     settings.register_profile(
         name,
         derandomize=name != "seeded",
