@@ -214,14 +214,17 @@ def coverage_of_units(bound: BoundMeasure, sample: DesignedSample) -> float | No
     By the best method: where that covers too seldom, so does any for clusters, blocks or weights.
     """
     rows = _nearest_rows(bound, sample.counts, sample.class_sizes)
-    if is_of_both_rates(bound):
-        # Their distributions are known of independent rows alone.
-        rows = [row for row in rows if row.method != "fiducial"]
+    rows = [row for row in rows if not _is_of_one_sample(bound, row.method)]
     if not rows:
         has_valid = any(method in ANY_SIZE for method in methods_of(bound))
         return None if has_valid else math.nan
     coverage = best_method(rows)[1]
     return None if coverage >= LEAST_COVERAGE else coverage
+
+
+def _is_of_one_sample(bound: BoundMeasure, method: str) -> bool:
+    """Return whether a method says nothing of units or of differences: binomial rates of rows."""
+    return method == "fiducial" and is_of_both_rates(bound)
 
 
 def _has_large_tie(counts: OrderedCounts) -> bool:
@@ -349,14 +352,12 @@ def margin_note(
         return of_units
     n_anomalies, n_normals = first.class_sizes
     # Replicates of values far from all samples, as the best of all thresholds, are biased, but not
-    # of measures with an interval for any numbers, as long as that is no distribution of both rates
-    # of one detector. Nothing is known of a user's own function.
+    # of measures with an interval for any numbers. Nothing is known of a user's own function.
     known = (
         bound.measure.name in INFLUENCES
         or (bound.measure.slopes is None and min(limits_of(bound, n_anomalies, n_normals)) >= MANY)
         or any(
-            each in ANY_SIZE and not (each == "fiducial" and is_of_both_rates(bound))
-            for each in methods_of(bound)
+            each in ANY_SIZE and not _is_of_one_sample(bound, each) for each in methods_of(bound)
         )
     )
     # At another prevalence a few samples may dominate.
